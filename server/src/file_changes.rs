@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use backstitch_core::diff::{self, FileDiff, Side};
+use backstitch_core::diff::{self, CONTEXT, FileDiff, Side};
 use backstitch_core::model::{ContentId, FileVersion, Image, Opaque, Placed, RelPath};
 use backstitch_core::restore::{Action, Plan};
 use backstitch_core::{Delta, Engine, KeptBase, KeptSince, Result};
@@ -11,9 +11,6 @@ use backstitch_protocol::{ChangedFile, Hunk, NotKept, Text};
 
 use crate::render::{self, PathChange};
 use crate::to_protocol::{self, text};
-
-/// Context lines around a change in a patch.
-const CONTEXT: usize = 3;
 
 /// A changed file with both contents in memory.
 #[derive(Debug)]

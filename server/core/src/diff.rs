@@ -13,10 +13,9 @@ mod words;
 use std::collections::HashMap;
 use std::ops::Range;
 
-pub use lines::LineChange;
-pub use lines::lines;
 pub(crate) use lines::{Interner, changes};
-pub use patch::{patch, quoted};
+pub use lines::{LineChange, lines, text_changes};
+pub use patch::{hunks_of, patch, quoted};
 use trim::equal_ends;
 pub(crate) use trim::lines_apart;
 pub use trim::{count_lines, line_changes};
@@ -24,6 +23,8 @@ pub use words::word_diff;
 
 use crate::content::is_text;
 
+/// Unchanged lines around a change in a hunk, as in git.
+pub const CONTEXT: usize = 3;
 /// The file type bits of a mode.
 const TYPE: u32 = 0o170_000;
 

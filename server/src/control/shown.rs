@@ -59,8 +59,8 @@ pub fn unified(file: &protocol::PredictedFile) -> String {
     let now = file.now.as_deref().or((file.letter == "A").then_some(""));
     let then = file.then.as_deref().or((file.letter == "D").then_some(""));
     now.zip(then).map_or_else(String::new, |(now, then)| {
-        let diff = similar::TextDiff::from_lines(now, then);
-        diff.unified_diff().context_radius(3).to_string()
+        let hunks = diff::hunks_of(now.as_bytes(), then.as_bytes(), diff::CONTEXT);
+        String::from_utf8_lossy(&hunks).into_owned()
     })
 }
 

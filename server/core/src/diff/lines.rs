@@ -61,8 +61,21 @@ impl<'t> Interner<'t> {
     }
 }
 
+/// Returns the changes from one row of texts to another, such as lines or words, as `changes` does. After the time limit,
+/// the result is coarser.
+pub fn text_changes<'t>(old: &[&'t str], new: &[&'t str], limit: Duration) -> Vec<LineChange> {
+    let bytes = |texts: &[&'t str]| texts.iter().map(|text| text.as_bytes()).collect::<Vec<_>>();
+    let mut interner = Interner::default();
+    let (old, new) = (interner.intern(&bytes(old)), interner.intern(&bytes(new)));
+    changes_within(&old, &new, limit)
+}
+
 /// Returns the changes from `old` to `new`, in order; no two changes touch.
 pub(crate) fn changes(old: &[u32], new: &[u32]) -> Vec<LineChange> {
+    changes_within(old, new, DEADLINE)
+}
+
+fn changes_within(old: &[u32], new: &[u32], limit: Duration) -> Vec<LineChange> {
     let prefix = common(old.iter(), new.iter());
     let suffix = common(old[prefix..].iter().rev(), new[prefix..].iter().rev());
     let (old_end, new_end) = (old.len() - suffix, new.len() - suffix);
@@ -75,7 +88,7 @@ pub(crate) fn changes(old: &[u32], new: &[u32]) -> Vec<LineChange> {
         prefix..old_end,
         new,
         prefix..new_end,
-        Instant::now().checked_add(DEADLINE),
+        Instant::now().checked_add(limit),
     );
 
     let mut changes = Vec::new();

@@ -28,6 +28,13 @@ pub fn patch(d: &FileDiff, context: usize) -> Vec<u8> {
         return out;
     }
     push_names(&mut out, d);
+    out.extend(hunks_of(old, new, context));
+    out
+}
+
+/// Returns the hunks of a patch without its header, for display.
+pub fn hunks_of(old: &[u8], new: &[u8], context: usize) -> Vec<u8> {
+    let mut out = Vec::new();
     let comparison = Comparison::of(old, new);
     for group in groups(&comparison.changes, context) {
         push_hunk(&mut out, &comparison, group, context);

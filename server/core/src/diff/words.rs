@@ -3,10 +3,7 @@
 use std::ops::Range;
 
 use super::patch::{groups, halves, push_header, push_range_line, quoted, shown};
-use super::{Comparison, FileDiff, Interner, changes, is_binary, push_lines};
-
-/// Unchanged lines around a change, as in git.
-const CONTEXT: usize = 3;
+use super::{CONTEXT, Comparison, FileDiff, Interner, changes, is_binary, push_lines};
 
 /// Returns the changes word by word. Words are separated by whitespace; whitespace is taken from
 /// the new side. For display, not for `git apply`.

@@ -1,8 +1,9 @@
 //! Smallest edits from one text to another, so that cursors, folds and marks stay in place. Pure.
 
+use std::time::Duration;
+
+use backstitch_core::diff::text_changes;
 use ropey::Rope;
-use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
-use std::time::{Duration, Instant};
 use tower_lsp::gen_lsp_types::{Range, TextEdit};
 
 use super::position::Encoding;
@@ -14,20 +15,15 @@ const TIME_LIMIT: Duration = Duration::from_millis(500);
 pub fn between(old: &Rope, new: &str, encoding: Encoding) -> Vec<TextEdit> {
     let before = old.to_string();
     let (a, b) = (lines(&before), lines(new));
-    let deadline = Some(Instant::now() + TIME_LIMIT);
-    let ops = capture_diff_slices_deadline(Algorithm::Myers, &a, &b, deadline);
     let starts = starts(&a);
     let mut edits = Vec::new();
-    for op in ops {
-        if matches!(op, DiffOp::Equal { .. }) {
-            continue;
-        }
-        let (old_lines, new_lines) = (op.old_range(), op.new_range());
-        let removed: String = a[old_lines.clone()].concat();
-        let added: String = b[new_lines].concat();
+    for change in text_changes(&a, &b, TIME_LIMIT) {
+        let start = starts[change.old.start];
+        let removed: String = a[change.old].concat();
+        let added: String = b[change.new].concat();
         let (head, tail) = common(&removed, &added);
-        let at = starts[old_lines.start] + head;
-        let end = starts[old_lines.start] + removed.len() - tail;
+        let at = start + head;
+        let end = start + removed.len() - tail;
         let position = |byte: usize| encoding.position(old, old.byte_to_char(byte));
         edits.push(TextEdit {
             range: Range {

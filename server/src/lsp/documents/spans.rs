@@ -1,8 +1,8 @@
 //! The words that differ within a hunk. Pure.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+use backstitch_core::diff::text_changes;
 
 use super::position::Encoding;
 
@@ -21,14 +21,10 @@ pub fn of(removed: &[&str], added: &[&str], encoding: Encoding) -> (Vec<Span>, V
         return (Vec::new(), Vec::new());
     }
     let (x, y) = (words(&a), words(&b));
-    let deadline = Some(Instant::now() + TIME_LIMIT);
-    let ops = capture_diff_slices_deadline(Algorithm::Myers, &x, &y, deadline);
     let (mut removed_spans, mut added_spans) = (Vec::new(), Vec::new());
-    for op in ops {
-        if !matches!(op, DiffOp::Equal { .. }) {
-            mark(&x, op.old_range(), encoding, &mut removed_spans);
-            mark(&y, op.new_range(), encoding, &mut added_spans);
-        }
+    for change in text_changes(&x, &y, TIME_LIMIT) {
+        mark(&x, change.old, encoding, &mut removed_spans);
+        mark(&y, change.new, encoding, &mut added_spans);
     }
     (removed_spans, added_spans)
 }
