@@ -91,7 +91,7 @@ pub(super) fn run(job: &EvaluationJob, typed: &str) -> EvaluationResult {
     }
 }
 
-/// Changes a field of the input: `.command "make"`. A value that is no JSON is taken as a text.
+/// Changes a field of the input: `.command "make"`. A value that is not JSON is a text.
 fn set(job: &EvaluationJob, typed: &str) -> EvaluationResult {
     let failed = |text: String| EvaluationResult::failed(text);
     let Some((path, value)) = typed.split_once(char::is_whitespace) else {
