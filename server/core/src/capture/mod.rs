@@ -191,8 +191,8 @@ impl Capture<&mut Engine> {
         }
     }
 
-    /// True if the first start of a session is reported when its work has begun: the hook of a start runs beside the prompt that a
-    /// proxy tells.
+    /// True if the first start of a session is reported when its work has begun. The hook of a start runs beside the prompt
+    /// that a proxy reports.
     fn is_late_start(&self, e: &AgentEvent, source: &str) -> Result<bool> {
         let conn = &self.engine.store.conn;
         match session::id_of(conn, &e.agent, &e.session)? {

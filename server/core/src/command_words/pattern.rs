@@ -2,9 +2,10 @@
 
 use globset::GlobBuilder;
 
+use super::forms::text_of;
 use super::lexer::{Token, WordPart, tokens};
 use super::programs::{assignment, base, is_runner};
-use super::{simple_commands, text_of};
+use super::simple_commands;
 use crate::error::{Error, Result};
 
 /// Longest cluster of short options: `-czvf`.

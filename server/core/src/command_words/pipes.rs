@@ -1,6 +1,7 @@
 //! Pipes between commands and groups of them. Pure.
 
-use super::{ShellNode, plain, programs};
+use super::nodes::{ShellNode, plain};
+use super::programs;
 
 /// Commands behind a pipe that are looked at.
 const MAX_READERS: usize = 16;
