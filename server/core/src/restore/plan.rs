@@ -9,7 +9,7 @@ use super::hand_over;
 use super::replay::{MergeOutcome, Replay};
 use super::types::{
     Action, ActionKind, BufferEdit, COME_BACK, Conflict, FilePlan, Gap, GapKind, Goal, OnConflict,
-    Plan, Request, Resolution, SwitchBranch,
+    Plan, Request, Resolution, SwitchBranch, one_per_file,
 };
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -983,19 +983,6 @@ impl PlanBuilder<'_> {
         }
         hash.finalize().to_hex()[..16].to_owned()
     }
-}
-
-/// Sorts the conflicts by path and joins those of one file. A file is decided as a whole, and several edits that conflict
-/// with the same lines are one place for the user.
-pub(super) fn one_per_file(conflicts: &mut Vec<Conflict>) {
-    conflicts.sort_by(|a, b| a.path.cmp(&b.path));
-    conflicts.dedup_by(|next, first| {
-        let is_same = next.path == first.path;
-        if is_same {
-            first.join(next);
-        }
-        is_same
-    });
 }
 
 /// Detail of a gap for a special file in the place of a file.

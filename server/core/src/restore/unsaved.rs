@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::plan::{PlanBuilder, one_per_file};
+use super::plan::PlanBuilder;
 use super::replay::describe;
 use super::types::{
     BufferEdit, Conflict, ConflictSpan, DocumentEdit, FilePlan, Gap, GapKind, OnConflict, OpenDoc,
-    PlannedDocument, Resolution,
+    PlannedDocument, Resolution, one_per_file,
 };
 use crate::error::Result;
 use crate::history::{self, OpKind};
