@@ -1,5 +1,5 @@
-//! Restore: planning a rewind, revert, undo, redo or switch as a value, applying it so that it may be interrupted
-//! at any point, and finishing it after an interruption.
+//! Restore: planning a rewind, revert, undo, redo or switch as a value, and applying it. An application may be interrupted
+//! at any point, and is finished later.
 
 mod apply;
 mod collisions;
@@ -11,6 +11,7 @@ mod hand_over;
 mod journal;
 mod last_turn;
 mod line_check;
+mod not_captured;
 mod pending_save;
 mod plan;
 mod record;
@@ -27,7 +28,7 @@ use crate::engine::Engine;
 pub use goal::Reversible;
 pub use hand_over::{Handed, RequestOutcome};
 pub use last_turn::LastTurn;
-pub(crate) use plan::gap_of;
+pub(crate) use not_captured::gap_of;
 pub use types::{
     Action, ActionKind, Applied, BufferEdit, COME_BACK, Conflict, ConflictSpan, Gap, GapKind, Goal,
     OnConflict, OpenDoc, Plan, Request, Resolution, Scope,

@@ -1,5 +1,7 @@
 //! Gaps: the parts of a state that a restore cannot restore, reported beforehand.
 
+use crate::model::Reason;
+
 /// Part of the state that the restore cannot restore, reported beforehand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
@@ -58,6 +60,21 @@ impl GapKind {
             Self::Directory => "directory",
             Self::VersionControl => "version_control",
             Self::Ignored => "ignored",
+        }
+    }
+}
+
+impl From<Reason> for GapKind {
+    fn from(reason: Reason) -> Self {
+        match reason {
+            Reason::TooLarge => Self::TooLarge,
+            Reason::Outside => Self::Outside,
+            Reason::Excluded => Self::Excluded,
+            Reason::Unreadable => Self::Unreadable,
+            Reason::Special => Self::Special,
+            Reason::Failed => Self::Failed,
+            Reason::VersionControl => Self::VersionControl,
+            Reason::Ignored => Self::Ignored,
         }
     }
 }
