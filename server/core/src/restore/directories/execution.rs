@@ -1,0 +1,128 @@
+//! Execution of the directories of an operation: made before the files, removed after the record.
+
+use std::collections::BTreeSet;
+use std::ops::Deref;
+
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::history;
+use crate::model::{DirChange, OpId, RelPath};
+use crate::restore::Restore;
+use crate::restore::journal::JournalEntry;
+use crate::restore::types::{Gap, GapKind};
+use crate::store::tables::operation;
+use crate::store::tables::root::scan;
+use crate::worktree::directories::{NotedDirs, joined};
+use crate::worktree::file_state;
+
+/// Bit of a directory's owner, without which nothing can be made in it.
+const OWNER_WRITES: u32 = 0o200;
+
+impl<E: Deref<Target = Engine>> Restore<E> {
+    /// Makes and changes the directories of an operation that files or others are to be made in, or all of them. None is
+    /// removed before the outcome is recorded. Returns those that could not be made or changed: they do not stop the others.
+    pub(in crate::restore) fn make_dirs(&self, op: OpId, for_files: bool) -> Result<Vec<Gap>> {
+        let mut failed = Vec::new();
+        for change in operation::directories(&self.engine.store.conn, op)? {
+            let Some(mode) = change.after else { continue };
+            let now = self.engine.root.dir_mode(&change.path);
+            let is_wanted = !for_files || mode & OWNER_WRITES != 0;
+            if is_wanted
+                && now != Some(mode)
+                && (now == change.before || change.before.is_none())
+                && let Err(error) = self.engine.root.make_dir(&change.path, mode)
+            {
+                failed.push(Gap {
+                    path: Some(change.path.bytes().to_vec()),
+                    kind: GapKind::Directory,
+                    detail: error.to_string(),
+                });
+            }
+        }
+        Ok(failed)
+    }
+
+    /// Returns the changes of directories that an operation makes, but those that files tell.
+    pub(in crate::restore) fn told_dirs(&self, op: OpId) -> Result<Vec<DirChange>> {
+        let conn = &self.engine.store.conn;
+        let mut changes = operation::directories(conn, op)?;
+        if let Some(noted) = scan::noted_dirs::<NotedDirs>(conn, self.engine.here.root)? {
+            changes.retain(|c| c.after.is_some() || noted.mode(&c.path).is_some());
+        }
+        Ok(changes)
+    }
+
+    /// Takes back what `make_dirs` did.
+    pub(in crate::restore) fn unmake_dirs(&self, op: OpId) -> Result<()> {
+        let root = &self.engine.root;
+        for change in operation::directories(&self.engine.store.conn, op)?
+            .iter()
+            .rev()
+        {
+            match (change.before, root.dir_mode(&change.path)) {
+                (None, Some(_)) => drop(root.remove_dir(&change.path)),
+                (Some(before), Some(now)) if before != now => {
+                    root.make_dir(&change.path, before)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the directories of a recorded operation, unless they hold something by now. Returns the noted directories
+    /// afterwards, and the changes of their list. They are as a scan would find them, so that none counts as a change of the
+    /// user. None: nothing of it has changed.
+    pub(in crate::restore) fn finish_dirs(
+        &self,
+        op: OpId,
+        lines: &[JournalEntry],
+    ) -> Result<Option<(NotedDirs, Vec<DirChange>)>> {
+        let (conn, root) = (&self.engine.store.conn, &self.engine.root);
+        let here = self.engine.here.root;
+        let changes = operation::directories(conn, op)?;
+        let is_switch = history::operation(conn, op)?.to_branch.is_some();
+        // the innermost first
+        for change in changes.iter().rev().filter(|c| c.after.is_none()) {
+            if is_switch {
+                root.remove_empty_dirs(&change.path);
+            } else {
+                root.remove_dir(&change.path);
+            }
+        }
+        let Some(mut noted) = scan::noted_dirs::<NotedDirs>(conn, here)? else {
+            return Ok(None);
+        };
+        let before = noted.clone();
+        let mut touched: BTreeSet<RelPath> = changes.into_iter().map(|c| c.path).collect();
+        for path in lines.iter().map(|line| &line.path) {
+            // a file may have taken the place of a directory
+            touched.extend(noted.mode(path).map(|_| path.clone()));
+            let mut at = path.parent();
+            while let Some(dir) = at {
+                at = dir.parent();
+                if !touched.insert(dir) {
+                    break;
+                }
+            }
+        }
+        for dir in touched {
+            let mode = root.dir_mode(&dir);
+            let is_bare = mode.is_some() && file_state::count_below(conn, here, &dir)? == 0;
+            noted.set(dir, mode, is_bare);
+        }
+        let mut list = before.differences_to(&noted);
+        if is_switch {
+            // they are those of the other branch
+            noted.pending.clear();
+        } else {
+            let is_moved = |c: &DirChange| list.iter().any(|moved| moved.path == c.path);
+            let (first, rest) = std::mem::take(&mut noted.pending)
+                .into_iter()
+                .partition(is_moved);
+            noted.pending = rest;
+            list = joined([first, list].concat());
+        }
+        Ok((noted != before).then_some((noted, list)))
+    }
+}
