@@ -22,6 +22,19 @@ pub(super) enum ExchangeStep {
     Surprise(String),
 }
 
+fn surprise(why: &str) -> ExchangeStep {
+    ExchangeStep::Surprise(why.to_owned())
+}
+
+/// Gives the staged file its name, if that is free.
+fn create(temp: &PathHandle<'_>, place: &PathHandle<'_>) -> Result<ExchangeStep> {
+    if temp.rename_to_free(place)? {
+        return Ok(ExchangeStep::Done);
+    }
+    temp.remove()?;
+    Ok(surprise("was created by another process"))
+}
+
 /// Name of a staged file while it is being written.
 fn staging(temp: &[u8]) -> Vec<u8> {
     [temp, b"-part"].concat()
@@ -54,21 +67,13 @@ impl Exchange<'_> {
         if let Some((temp, place)) = self.temp()?.zip(self.root.place(path)?) {
             temp.mend(&place, &temp.sibling(&self.aside())?)?;
         }
-        // independent of the current size limit
-        let size = |image: &Image| match image {
-            Image::File { size, .. } => *size,
-            _ => 0,
-        };
-        let larger = std::cmp::max_by_key(&self.from, &self.to, |image| size(image));
-        let was_there = self.root.reread_entry(path, larger)?;
+        let was_there = self.root.reread_entry(path, self.larger())?;
         // a directory may stand where a file has gone: an earlier run that was cut off has begun to fill it
         if was_there.image == self.to {
             return self.already_there();
         }
         if was_there.image != self.from {
-            return Ok(ExchangeStep::Surprise(
-                "was changed by another process".into(),
-            ));
+            return Ok(surprise("was changed by another process"));
         }
         if !self.to.is_absent() {
             self.root.make_parents(path)?;
@@ -84,54 +89,56 @@ impl Exchange<'_> {
             place.remove_empty();
         }
         if !self.to.is_absent() && !self.stage(&temp, &place)? {
-            return Ok(ExchangeStep::Surprise(
-                "has an unknown file beside it, under a temporary name of Backstitch".into(),
+            return Ok(surprise(
+                "has an unknown file beside it, under a temporary name of Backstitch",
             ));
         }
         match (self.from.is_absent(), self.to.is_absent()) {
             (true, true) => Ok(ExchangeStep::Done),
-            (true, false) => Ok(if temp.rename_to_free(&place)? {
-                ExchangeStep::Done
-            } else {
-                temp.remove()?;
-                ExchangeStep::Surprise("was created by another process".into())
-            }),
-            (false, true) => {
-                if !place.rename_to_free(&temp)? {
-                    return Ok(ExchangeStep::Surprise(
-                        "was removed by another process".into(),
-                    ));
-                }
-                crate::fault::point("displaced");
-                if temp.read_entry()?.image == self.from {
-                    return Ok(ExchangeStep::Done);
-                }
-                temp.rename_to_free(&place)?;
-                Ok(ExchangeStep::Surprise(
-                    "was changed by another process".into(),
-                ))
-            }
-            (false, false) => {
-                match temp.exchange(&place, &temp.sibling(&self.aside())?) {
-                    Ok(()) => {}
-                    Err(_) if !place.exists() => {
-                        temp.remove()?;
-                        return Ok(ExchangeStep::Surprise(
-                            "was removed by another process".into(),
-                        ));
-                    }
-                    Err(e) => return Err(e),
-                }
-                crate::fault::point("displaced");
-                if temp.read_entry()?.image == self.from {
-                    return Ok(ExchangeStep::Done);
-                }
-                temp.exchange(&place, &temp.sibling(&self.aside())?)?;
-                Ok(ExchangeStep::Surprise(
-                    "was changed by another process".into(),
-                ))
-            }
+            (true, false) => create(&temp, &place),
+            (false, true) => self.remove(&temp, &place),
+            (false, false) => self.replace(&temp, &place),
         }
+    }
+
+    /// The larger one of both images: the content is read whatever the size limit is now.
+    fn larger(&self) -> &Image {
+        let size = |image: &Image| match image {
+            Image::File { size, .. } => *size,
+            _ => 0,
+        };
+        std::cmp::max_by_key(&self.from, &self.to, |image| size(image))
+    }
+
+    /// Moves the file to its temporary name, and back if it is not the expected one.
+    fn remove(&self, temp: &PathHandle<'_>, place: &PathHandle<'_>) -> Result<ExchangeStep> {
+        if !place.rename_to_free(temp)? {
+            return Ok(surprise("was removed by another process"));
+        }
+        crate::fault::point("displaced");
+        if temp.read_entry()?.image == self.from {
+            return Ok(ExchangeStep::Done);
+        }
+        temp.rename_to_free(place)?;
+        Ok(surprise("was changed by another process"))
+    }
+
+    /// Swaps the file with the staged one, and swaps back if it is not the expected one.
+    fn replace(&self, temp: &PathHandle<'_>, place: &PathHandle<'_>) -> Result<ExchangeStep> {
+        match temp.exchange(place, &temp.sibling(&self.aside())?) {
+            Ok(()) => {}
+            Err(_) if !place.exists() => {
+                temp.remove()?;
+                return Ok(surprise("was removed by another process"));
+            }
+            Err(e) => return Err(e),
+        }
+        crate::fault::point("displaced");
+        if temp.read_entry()?.image == self.from {
+            return Ok(ExchangeStep::Done);
+        }
+        temp.exchange(place, &temp.sibling(&self.aside())?)?;
+        Ok(surprise("was changed by another process"))
     }
 
     /// Handles a path that already has the new image. If an earlier run was interrupted before it verified what
@@ -155,9 +162,7 @@ impl Exchange<'_> {
         } else {
             temp.exchange(&place, &temp.sibling(&self.aside())?)?;
         }
-        Ok(ExchangeStep::Surprise(
-            "was changed by another process".into(),
-        ))
+        Ok(surprise("was changed by another process"))
     }
 
     /// Returns the temporary path, if its directory exists.
