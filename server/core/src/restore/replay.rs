@@ -30,6 +30,17 @@ pub(super) struct MergeOutcome {
     pub opaque: Option<Opaque>,
 }
 
+impl MergeOutcome {
+    /// A recorded state, not merged.
+    fn recorded(state: FileVersion) -> Self {
+        Self {
+            opaque: opaque(&state),
+            state,
+            ..Self::default()
+        }
+    }
+}
+
 #[derive(Clone, Copy)]
 pub(super) struct Replay<'a> {
     pub store: &'a Store,
@@ -207,22 +218,53 @@ impl Replay<'_> {
     /// One way to decide, edit by edit.
     fn steps(&self) -> Result<MergeOutcome> {
         let conn = &self.store.conn;
-        let done = |state: FileVersion| MergeOutcome {
-            opaque: opaque(&state),
-            state,
-            merged: false,
-            content: None,
-            conflicts: Vec::new(),
-        };
         if let Some(state) = history::version(conn, self.file, SetHash::of(self.wanted))? {
-            return Ok(done(state));
+            return Ok(MergeOutcome::recorded(state));
         }
         let left = without_returns(conn, self.file, self.now, self.wanted)?;
         let wanted: Vec<Change> = left
             .iter()
             .map(|id| history::change(conn, *id))
             .collect::<Result<_>>()?;
-        // the recorded state of the longest prefix of the wanted set
+        let (from, state) = self.base(&wanted)?;
+        let rest = &wanted[from..];
+        if rest.is_empty() {
+            return Ok(MergeOutcome::recorded(state));
+        }
+        let unkept = rest
+            .iter()
+            .flat_map(|c| [&c.before, &c.after])
+            .chain([&state])
+            .find_map(opaque);
+        if let Some(why) = unkept {
+            return Ok(MergeOutcome {
+                opaque: Some(why),
+                ..MergeOutcome::recorded(state)
+            });
+        }
+        let (built, mut conflicts) = self.merge_runs(rest, state)?;
+        let Some(built) = built else {
+            return Ok(self.unchanged(conflicts));
+        };
+        if conflicts.is_empty()
+            && let Some(conflict) = self.check(&wanted, &built)?
+        {
+            conflicts.push(conflict);
+            if self.on_conflict != OnConflict::Target {
+                return Ok(self.unchanged(conflicts));
+            }
+        }
+        Ok(MergeOutcome {
+            merged: true,
+            content: built.bytes,
+            conflicts,
+            ..MergeOutcome::recorded(built.state)
+        })
+    }
+
+    /// The recorded state to merge onto, and the number of wanted edits that it has: that of their longest prefix.
+    fn base(&self, wanted: &[Change]) -> Result<(usize, FileVersion)> {
+        let conn = &self.store.conn;
         let mut set = SetHash::EMPTY;
         let mut from = 0;
         let mut state = history::version(conn, self.file, set)?.flatten();
@@ -239,33 +281,27 @@ impl Replay<'_> {
         if let Some(at) = deleted.filter(|at| *at >= from) {
             (from, state) = (at + 1, None);
         }
-        let rest = &wanted[from..];
-        if rest.is_empty() {
-            return Ok(done(state));
-        }
-        let unkept = rest
-            .iter()
-            .flat_map(|c| [&c.before, &c.after])
-            .chain([&state])
-            .find_map(opaque);
-        if let Some(why) = unkept {
-            return Ok(MergeOutcome {
-                opaque: Some(why),
-                ..done(state)
-            });
-        }
+        Ok((from, state))
+    }
+
+    /// Merges edits onto a state, run by run. Returns the conflicts, and no draft if the file must be left as it is.
+    fn merge_runs(
+        &self,
+        edits: &[Change],
+        state: FileVersion,
+    ) -> Result<(Option<Draft>, Vec<Conflict>)> {
         let mut built = Draft { state, bytes: None };
         let mut conflicts = Vec::new();
         let mut at = 0;
-        while at < rest.len() {
+        while at < edits.len() {
             let mut end = at;
-            while end + 1 < rest.len() && rest[end].after == rest[end + 1].before {
+            while end + 1 < edits.len() && edits[end].after == edits[end + 1].before {
                 end += 1;
             }
             let run = EditRun {
-                before: &rest[at].before,
-                after: &rest[end].after,
-                returning: rest[at..=end].iter().all(|c| !self.now.contains(&c.id)),
+                before: &edits[at].before,
+                after: &edits[end].after,
+                returning: edits[at..=end].iter().all(|c| !self.now.contains(&c.id)),
             };
             match self.merge_run(built, &run)? {
                 MergeStep::Clean(next) => built = next,
@@ -275,31 +311,20 @@ impl Replay<'_> {
                 }
                 MergeStep::Unresolvable(conflict) => {
                     conflicts.push(conflict);
-                    return Ok(MergeOutcome {
-                        conflicts,
-                        ..done(self.current.clone())
-                    });
+                    return Ok((None, conflicts));
                 }
             }
             at = end + 1;
         }
-        if conflicts.is_empty()
-            && let Some(conflict) = self.check(&wanted, &built)?
-        {
-            conflicts.push(conflict);
-            if self.on_conflict != OnConflict::Target {
-                return Ok(MergeOutcome {
-                    conflicts,
-                    ..done(self.current.clone())
-                });
-            }
-        }
-        Ok(MergeOutcome {
-            merged: true,
-            content: built.bytes,
+        Ok((Some(built), conflicts))
+    }
+
+    /// The file as it is, with the conflicts that prevent its change.
+    fn unchanged(&self, conflicts: Vec<Conflict>) -> MergeOutcome {
+        MergeOutcome {
             conflicts,
-            ..done(built.state)
-        })
+            ..MergeOutcome::recorded(self.current.clone())
+        }
     }
 
     fn bytes(&self, built: &Draft) -> Result<Vec<u8>> {

@@ -268,8 +268,8 @@ impl SwitchRecord {
     }
 }
 
-/// Kind and label of the node that a switch makes on the branch it enters. `label` is for edits that are put back,
-/// `from` is the branch being left.
+/// Kind and label of the node that a switch makes on the branch it enters. `label` is for restored edits, `from` is the
+/// branch being left.
 fn arrival_label(carried: &[JournalFile], label: &str, from: &str) -> (Kind, String) {
     if carried.iter().any(|f| !f.put_back.is_empty()) {
         (Kind::Rewind, label.to_owned())
