@@ -24,6 +24,16 @@ struct ConcernedDocument {
     base: Option<ContentId>,
 }
 
+/// Text of an open document after the restore.
+struct NewText {
+    from: ContentId,
+    /// None: the bytes of the file.
+    made: Option<Vec<u8>>,
+    base: Option<ContentId>,
+    /// True if the unsaved text is replaced instead of merged.
+    replaces: bool,
+}
+
 impl PlanBuilder<'_> {
     /// Skips files whose documents hold text that cannot be merged.
     pub(super) fn unreadable(&mut self) -> Result<()> {
@@ -102,8 +112,8 @@ impl PlanBuilder<'_> {
             .collect()
     }
 
-    /// Returns the documents at these paths that need more than a written file: those of the editor that applies
-    /// the plan, and unsaved ones of other editors.
+    /// Returns the documents at these paths that need more than a written file. These are the documents of the editor that
+    /// applies the plan, and unsaved ones of other editors.
     fn open(&mut self, touched: &[RelPath]) -> Result<BTreeMap<RelPath, ConcernedDocument>> {
         let engine = self.engine;
         let (conn, root) = (&engine.store.conn, engine.here.root);
@@ -171,82 +181,102 @@ impl PlanBuilder<'_> {
         part: Option<&FilePlan>,
         pending: &Pending,
     ) -> Result<()> {
-        let ConcernedDocument { editor, text, base } = open;
         let outcome = part.map(|part| self.outcome(part)).transpose()?.flatten();
         let Some((known, wanted, bytes)) = outcome else {
-            // the file is written as usual, and an unmodified document reloads or shows that it was deleted
-            if let Some(text) = text {
-                self.plan.gaps.push(Gap {
-                    path: Some(path.bytes().to_vec()),
-                    kind: GapKind::Unsaved,
-                    detail: format!(
-                        "{} has unsaved changes in it; the document stays as it is",
-                        editor.name
-                    ),
-                });
-                self.plan.documents.push(PlannedDocument {
-                    path,
-                    editor,
-                    text: Some((text, base)),
-                    edit: None,
-                });
-            }
+            self.leave_document(path, open);
             return Ok(());
         };
         let pending_save = pending.get(&path).filter(|p| p.wanted == known);
         let disk = pending_save.map_or(known, |p| p.disk);
-        let (mut new_base, mut replaces) = (wanted.content(), false);
-        let (from, made) = match &text {
-            // the document equals the file
-            None => (disk.content(), None),
-            Some(text) => {
-                let made = if let Some((made, base)) = self.restored_text(&path, &editor, text)? {
-                    new_base = base;
-                    Some(made)
-                } else {
-                    replaces = self.r.exact && *text != bytes;
-                    self.merged(&path, &editor, text, base, (known, disk), &bytes)?
-                };
-                let Some(made) = made else { return Ok(()) };
-                (Some(ContentId::of(text)), Some(made))
-            }
+        let Some(new) = self.new_text(&path, &open, (known, disk), (wanted, &bytes))? else {
+            return Ok(());
         };
-        let Some(from) = from else { return Ok(()) };
-        let to = made
+        let to = new
+            .made
             .as_deref()
             .map_or_else(|| ContentId::of(&bytes), ContentId::of);
+        let base = open.base;
         let becomes_base = wanted.content().is_some_and(|w| w == to || Some(w) == base);
-        if from == to && becomes_base {
-            // the file becomes the document's base or its text: write it below the document
-            self.plan.documents.push(PlannedDocument {
-                path,
-                editor,
-                text: text.map(|text| (text, base)),
-                edit: None,
-            });
-            return Ok(());
-        }
-        let edit = BufferEdit {
-            path: path.clone(),
-            from,
-            to,
-            base: new_base,
-            // an editor cannot change the mode of a file: write it as usual
-            pending: disk != wanted && part.is_some_and(keeps_mode),
-        };
+        // else the file becomes the document's base or its text: write it below the document
+        let is_edited = new.from != to || !becomes_base;
+        let edit = is_edited.then(|| DocumentEdit {
+            edit: BufferEdit {
+                path: path.clone(),
+                from: new.from,
+                to,
+                base: new.base,
+                // an editor cannot change the mode of a file: write it as usual
+                pending: disk != wanted && part.is_some_and(keeps_mode),
+            },
+            replaces: new.replaces,
+            made: Some(new.made.unwrap_or(bytes)),
+            disk,
+            wanted,
+        });
+        self.plan.documents.push(PlannedDocument {
+            path,
+            editor: open.editor,
+            text: open.text.map(|text| (text, base)),
+            edit,
+        });
+        Ok(())
+    }
+
+    /// Leaves a document as it is. The file is written as usual, and an unmodified document reloads or shows that it was
+    /// deleted.
+    fn leave_document(&mut self, path: RelPath, open: ConcernedDocument) {
+        let ConcernedDocument { editor, text, base } = open;
+        let Some(text) = text else { return };
+        self.plan.gaps.push(Gap {
+            path: Some(path.bytes().to_vec()),
+            kind: GapKind::Unsaved,
+            detail: format!(
+                "{} has unsaved changes in it; the document stays as it is",
+                editor.name
+            ),
+        });
         self.plan.documents.push(PlannedDocument {
             path,
             editor,
-            text: text.map(|text| (text, base)),
-            edit: Some(DocumentEdit {
-                edit,
-                replaces,
-                made: Some(made.unwrap_or(bytes)),
-                disk,
-                wanted,
-            }),
+            text: Some((text, base)),
+            edit: None,
         });
-        Ok(())
+    }
+
+    /// Returns a document's text after the restore. None: nothing to show, or an unresolved conflict.
+    fn new_text(
+        &mut self,
+        path: &RelPath,
+        open: &ConcernedDocument,
+        (known, disk): (Image, Image),
+        (wanted, bytes): (Image, &[u8]),
+    ) -> Result<Option<NewText>> {
+        let Some(text) = &open.text else {
+            // the document equals the file
+            return Ok(disk.content().map(|from| NewText {
+                from,
+                made: None,
+                base: wanted.content(),
+                replaces: false,
+            }));
+        };
+        let from = ContentId::of(text);
+        if let Some((made, base)) = self.restored_text(path, &open.editor, text)? {
+            return Ok(Some(NewText {
+                from,
+                made: Some(made),
+                base,
+                replaces: false,
+            }));
+        }
+        let replaces = self.r.exact && *text != bytes;
+        let made = self.merged(path, &open.editor, text, open.base, (known, disk), bytes)?;
+        Ok(made.map(|made| NewText {
+            from,
+            made: Some(made),
+            base: wanted.content(),
+            replaces,
+        }))
     }
 
     /// Returns the file's image before and after, and the bytes after. None if no document can show them.
