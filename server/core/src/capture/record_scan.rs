@@ -21,7 +21,7 @@ use crate::worktree::file_state::{self, FileState, FileStates, Observed};
 use crate::worktree::ignore_rules::{Excludes, is_editor_file};
 use crate::worktree::ignored_paths::{IgnoredChange, IgnoredNow};
 use crate::worktree::pending_saves;
-use crate::worktree::scan::{Findings, Found, Materialized};
+use crate::worktree::scan::{Found, Materialized};
 
 /// The columns of a root after this scan.
 struct RootAfter<'a> {
@@ -58,26 +58,11 @@ impl WriteTxn<'_> {
             targeted,
             index,
         } = scanned;
-        let Findings {
-            found,
-            materialized,
-            stat_updates,
-            unvisited,
-            linked: _,
-            saved,
-            pack,
-            mut coverage,
-            ignored: _,
-            ignored_now,
-            partial,
-            bare_dirs,
-            noted_dirs,
-            dir_cache_bytes,
-        } = findings;
-        self.store_collected(pack.as_ref(), &materialized)?;
-        let before = scan::before(self.conn, self.here.root)?;
+        let (here, partial) = (self.here.root, findings.partial);
+        self.store_collected(findings.pack.as_ref(), &findings.materialized)?;
+        let before = scan::before(self.conn, here)?;
         // another process may have recorded them since this scan began
-        let noted_before = noted_before.and(scan::noted_dirs(self.conn, self.here.root)?);
+        let noted_before = noted_before.and(scan::noted_dirs(self.conn, here)?);
         // a path read by name is not in the dir cache of the last full walk
         let observed_by = Observed::by(targeted);
         let basis = ScanBasis {
@@ -86,62 +71,76 @@ impl WriteTxn<'_> {
             since,
             scanned_before: before.scanned.is_some(),
         };
-        let reconciliation = Reconciliation::new(self, &basis, &found, context)?;
-        let sight = reconciliation.visibility();
-        let changed = (noted_before.as_ref(), &noted_dirs);
-        coverage.directories = self.dir_changes(changed, sight)?;
-        coverage.set_noted(list_changes(changed, sight));
-        let decisions = reconciliation.decisions(found, observed_by)?;
-        let mut to_record = self.apply(decisions, &mut excludes, observed_by)?;
+        let reconciliation = Reconciliation::new(self, &basis, &findings.found, context)?;
+        let changed = (noted_before.as_ref(), &findings.noted_dirs);
+        let mut coverage = findings.coverage;
+        self.note_directories(changed, reconciliation.visibility(), &mut coverage)?;
+        let decisions = reconciliation.decisions(findings.found, observed_by)?;
+        let to_record = self.apply(decisions, &known, &mut excludes, observed_by)?;
         // adopted files and finished waits make no node
-        let has_adopted_or_saved = !to_record.adopted.is_empty() || !saved.is_empty();
-        for save_id in saved {
-            pending_saves::saved(self.conn, save_id)?;
-        }
-        follow_renames(&mut to_record.transitions, &known);
-        let generation = scan::next_generation(self.conn, self.here.root)?;
-        self.update_stats(&stat_updates, &known)?;
+        let has_adopted_or_saved = !to_record.adopted.is_empty() || !findings.saved.is_empty();
+        self.end_waits(&findings.saved)?;
+        let generation = scan::next_generation(self.conn, here)?;
+        self.update_stats(&findings.stat_updates, &known)?;
         coverage = with_gaps_of(coverage, context);
         let mut of_root = coverage.clone();
         of_root.retain_dirs(|_| false);
-        self.take_ignored(ignored_now, context, &mut coverage)?;
+        self.take_ignored(findings.ignored_now, context, &mut coverage)?;
         if !partial && !matches!(context.observation, Observation::Between) {
             note_removed_vcs(self.root, changed, &mut coverage);
         }
         let pending = coverage.noted.clone().unwrap_or_default();
         let is_start = self.head()?.is_none();
         let node = if is_start {
-            let label = Some("start");
-            Some(self.node(Kind::Manual, None, None, None, label, &coverage)?)
+            Some(self.node(Kind::Manual, None, None, None, Some("start"), &coverage)?)
         } else {
             let own = own_gaps(&before, coverage);
             self.record_with_gaps(&to_record.transitions, context, &own, generation)?
         };
         self.adopt_all(to_record.adopted, is_start, generation, observed_by)?;
         if !partial && !targeted {
-            let root = self.here.root;
-            file_state::record_walk(self.conn, root, scan_generation, &unvisited, generation)?;
-            self.dir_cache_bytes.replace(Some(dir_cache_bytes));
+            let unvisited = &findings.unvisited;
+            file_state::record_walk(self.conn, here, scan_generation, unvisited, generation)?;
+            self.dir_cache_bytes.replace(Some(findings.dir_cache_bytes));
         }
         if !partial {
             let pending = node.map_or(pending, |_| Vec::new());
-            self.keep_noted(noted_before.as_ref(), noted_dirs, pending)?;
+            self.keep_noted(noted_before.as_ref(), findings.noted_dirs, pending)?;
         }
         crate::fault::point("found taken in");
-        let unfinished = unfinished(partial, context);
-        if has_adopted_or_saved || before.differs_from(unfinished, &of_root) {
-            self.notify.set(true);
-        }
-        self.update_root(RootAfter {
+        let after = RootAfter {
             partial,
             targeted,
-            unfinished,
+            unfinished: unfinished(partial, context),
             coverage: &of_root,
             excludes: &excludes,
-            bare_dirs,
+            bare_dirs: findings.bare_dirs,
             index,
-        })?;
+        };
+        if has_adopted_or_saved || before.differs_from(after.unfinished, &of_root) {
+            self.notify.set(true);
+        }
+        self.update_root(after)?;
         Ok(node)
+    }
+
+    /// Ends the waits for saves that the scan found on disk.
+    fn end_waits(&self, saved: &[i64]) -> Result<()> {
+        saved
+            .iter()
+            .try_for_each(|save_id| pending_saves::saved(self.conn, *save_id))
+    }
+
+    /// Notes the changes of directories since the last scan, and those of their list.
+    fn note_directories(
+        &self,
+        changed: (Option<&NotedDirs>, &NotedDirs),
+        visibility: &Visibility<'_>,
+        coverage: &mut Coverage,
+    ) -> Result<()> {
+        coverage.directories = self.dir_changes(changed, visibility)?;
+        coverage.set_noted(list_changes(changed, visibility));
+        Ok(())
     }
 
     /// Keeps the list of noted directories, with its changes that are in no checkpoint.
@@ -262,6 +261,7 @@ impl WriteTxn<'_> {
     fn apply(
         &self,
         decisions: Vec<Decision>,
+        known: &FileStates,
         excludes: &mut Excludes,
         observed_by: Observed,
     ) -> Result<ToRecord> {
@@ -277,6 +277,7 @@ impl WriteTxn<'_> {
                 }
             }
         }
+        follow_renames(&mut to_record.transitions, known);
         Ok(to_record)
     }
 

@@ -25,7 +25,7 @@ struct ConcernedDocument {
 }
 
 /// Text of an open document after the restore.
-struct NewText {
+struct OutcomeText {
     from: ContentId,
     /// None: the bytes of the file.
     made: Option<Vec<u8>>,
@@ -250,10 +250,10 @@ impl PlanBuilder<'_> {
         open: &ConcernedDocument,
         (known, disk): (Image, Image),
         (wanted, bytes): (Image, &[u8]),
-    ) -> Result<Option<NewText>> {
+    ) -> Result<Option<OutcomeText>> {
         let Some(text) = &open.text else {
             // the document equals the file
-            return Ok(disk.content().map(|from| NewText {
+            return Ok(disk.content().map(|from| OutcomeText {
                 from,
                 made: None,
                 base: wanted.content(),
@@ -262,7 +262,7 @@ impl PlanBuilder<'_> {
         };
         let from = ContentId::of(text);
         if let Some((made, base)) = self.restored_text(path, &open.editor, text)? {
-            return Ok(Some(NewText {
+            return Ok(Some(OutcomeText {
                 from,
                 made: Some(made),
                 base,
@@ -271,7 +271,7 @@ impl PlanBuilder<'_> {
         }
         let replaces = self.r.exact && *text != bytes;
         let made = self.merged(path, &open.editor, text, open.base, (known, disk), bytes)?;
-        Ok(made.map(|made| NewText {
+        Ok(made.map(|made| OutcomeText {
             from,
             made: Some(made),
             base: wanted.content(),
