@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
+use rustc_hash::FxHashSet;
 
 use super::calls;
 use crate::error::Result;
@@ -79,11 +80,6 @@ fn run_scan(
     store_contents: bool,
     tick: &mut dyn FnMut(u64),
 ) -> Result<Scanned> {
-    let ScanRequest {
-        only,
-        deadline,
-        off,
-    } = request;
     let conn = &store.conn;
     let since = calls::last_event(conn)?;
     let generation = scan::generation(conn, here.root)?;
@@ -91,15 +87,8 @@ fn run_scan(
     let work_trees = backed_content::backing_work_trees(conn, here.root)?;
     let repositories = backed_content::repositories(&work_trees);
     let stale_entries = backed_content::stale_entries(conn, here.root, &repositories)?;
-    // read files that git may lose while their objects exist
-    let widened = only
-        .filter(|_| !stale_entries.paths.is_empty())
-        .map(|only| {
-            let mut widened = only.clone();
-            widened.paths.extend(stale_entries.paths.iter().cloned());
-            widened
-        });
-    let only = widened.as_ref().or(only);
+    let widened = with_paths(request.only, &stale_entries.paths);
+    let only = widened.as_ref().or(request.only);
     let known = match only {
         None => file_state::all(conn, here.root)?,
         Some(touched) => file_state::some(conn, here.root, touched)?,
@@ -128,14 +117,13 @@ fn run_scan(
         repositories: &repositories,
         work_trees: &work_trees,
         stale_entries: &stale_entries.paths,
-        cancel: off,
+        cancel: request.off,
         usual_dir_mode: noted_before.as_ref().map(|noted| noted.usual),
     };
+    let deadline = request.deadline;
     let mut findings = crate::worktree::scan::scan(root, &store.dir, &against, deadline, tick)?;
     if store_contents {
         keep_ahead(store, root, &known, deadline, &mut findings)?;
-    }
-    if store_contents {
         let walked = std::mem::take(&mut findings.ignored);
         let walked = (only.is_none() && !findings.partial).then_some(walked);
         findings.ignored_now = ignored_paths::compare(&store.dir, root, here.root, walked);
@@ -157,6 +145,14 @@ fn run_scan(
         targeted: only.is_some(),
         index,
     })
+}
+
+/// Adds paths to those of a scan of a part: files that git may lose are read while their objects exist. None: there are none
+/// to add.
+fn with_paths(only: Option<&ChangedPaths>, stale: &FxHashSet<RelPath>) -> Option<ChangedPaths> {
+    let mut widened = only.filter(|_| !stale.is_empty())?.clone();
+    widened.paths.extend(stale.iter().cloned());
+    Some(widened)
 }
 
 /// Stores large contents before the transaction that records them, since they are not held in
