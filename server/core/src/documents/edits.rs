@@ -62,54 +62,19 @@ impl EditorDocuments<&mut Engine> {
                 let (row, _) = reported(txn, e, call)?;
                 let Some(row) = row else { return Ok(None) };
                 let seq = calls::record_event(txn.conn, e, row.session, row.turn, Some(row.id))?;
-                let certain =
-                    calls::by_call(row.session, row.id, Certainty::Certain, Certainty::Certain);
-                let (mut steps, mut places) = (Vec::new(), Vec::new());
-                let mut coverage = Coverage::default();
-                for path in &excluded {
-                    coverage.note(path.bytes(), Reason::Excluded, EXCLUDED);
-                }
-                for (edit, entry) in edits.iter().zip(&entries) {
-                    match txn.editor_transition(edit, entry, certain)? {
-                        Some(step) => {
-                            steps.push(step);
-                            places.push((&edit.path, entry.image));
-                        }
-                        None => coverage.note(
-                            edit.path.bytes(),
-                            Reason::Failed,
-                            "not a file yet; captured when it is saved",
-                        ),
-                    }
-                }
-                calls::close(txn.conn, row.id, seq, ToolOutcome::Done)?;
                 let own = Writer {
                     call: row.id,
                     session: row.session,
                 };
-                let context = ScanContext {
-                    observation: calls::Observation::AtEndOf(own),
-                    ..ScanContext::between()
-                };
-                let generation = scan::next_generation(txn.conn, txn.here.root)?;
-                let news = !coverage.items.is_empty();
-                let node = txn.record(&steps, &context, &coverage, news, generation)?;
-                for (step, (path, disk)) in steps.iter().zip(places) {
-                    let Some(after) = &step.after else { continue };
-                    if after.image == disk {
-                        pending_saves::done(txn.conn, txn.here.root, path)?;
-                        continue;
-                    }
-                    let new = NewPending {
-                        path,
-                        operation: None,
-                        disk,
-                        wanted: after.image,
-                        editor: &lease.info.name,
-                        pid: lease.info.pid,
-                    };
-                    pending_saves::put(txn.conn, txn.here.root, &new)?;
+                let mut coverage = Coverage::default();
+                for path in &excluded {
+                    coverage.note(path.bytes(), Reason::Excluded, EXCLUDED);
                 }
+                let all = edits.iter().copied().zip(&entries);
+                let steps = txn.editor_steps(all, own, &mut coverage)?;
+                calls::close(txn.conn, row.id, seq, ToolOutcome::Done)?;
+                let node = txn.record_editor_steps(&steps, own, &coverage)?;
+                txn.wait_for_saves(&steps, lease)?;
                 Ok(node)
             })?;
         self.engine.store.tidy();
@@ -184,7 +149,81 @@ impl<E: Deref<Target = Engine>> EditorDocuments<E> {
     }
 }
 
+/// A call's edits of documents.
+#[derive(Default)]
+struct EditorSteps<'e> {
+    transitions: Vec<Transition>,
+    /// For each of these: the path, and the image that the disk has meanwhile.
+    places: Vec<(&'e RelPath, Image)>,
+}
+
 impl WriteTxn<'_> {
+    /// Returns the steps of a call's edits. A document without a file is a gap.
+    fn editor_steps<'e>(
+        &self,
+        edits: impl Iterator<Item = (&'e InEditor, &'e DiskEntry)>,
+        own: Writer,
+        coverage: &mut Coverage,
+    ) -> Result<EditorSteps<'e>> {
+        let certain = calls::by_call(
+            own.session,
+            own.call,
+            Certainty::Certain,
+            Certainty::Certain,
+        );
+        let mut steps = EditorSteps::default();
+        for (edit, entry) in edits {
+            match self.editor_transition(edit, entry, certain)? {
+                Some(transition) => {
+                    steps.transitions.push(transition);
+                    steps.places.push((&edit.path, entry.image));
+                }
+                None => coverage.note(
+                    edit.path.bytes(),
+                    Reason::Failed,
+                    "not a file yet; captured when it is saved",
+                ),
+            }
+        }
+        Ok(steps)
+    }
+
+    fn record_editor_steps(
+        &self,
+        steps: &EditorSteps<'_>,
+        own: Writer,
+        coverage: &Coverage,
+    ) -> Result<Option<NodeId>> {
+        let context = ScanContext {
+            observation: calls::Observation::AtEndOf(own),
+            ..ScanContext::between()
+        };
+        let generation = scan::next_generation(self.conn, self.here.root)?;
+        let news = !coverage.items.is_empty();
+        self.record(&steps.transitions, &context, coverage, news, generation)
+    }
+
+    /// Lets the documents wait for a save, where the disk does not have their outcome.
+    fn wait_for_saves(&self, steps: &EditorSteps<'_>, lease: &EditorLease) -> Result<()> {
+        for (step, (path, disk)) in steps.transitions.iter().zip(&steps.places) {
+            let Some(after) = &step.after else { continue };
+            if after.image == *disk {
+                pending_saves::done(self.conn, self.here.root, path)?;
+                continue;
+            }
+            let new = NewPending {
+                path,
+                operation: None,
+                disk: *disk,
+                wanted: after.image,
+                editor: &lease.info.name,
+                pid: lease.info.pid,
+            };
+            pending_saves::put(self.conn, self.here.root, &new)?;
+        }
+        Ok(())
+    }
+
     /// Returns the agent's transition of a document, after recording the text before it.
     fn editor_transition(
         &self,
