@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::Capture;
+use super::Recorded;
 use super::calls::{self, Observation, Writers};
 use super::event::{AgentEvent, ToolCall, ToolReport, Wrote};
 use super::named_paths::{NamedPath, named, read_entry, refresh_entry};
 use super::named_record::{out_of_sight, update_record};
+use super::opening::{CallStart, announced, open, outcome, reported};
 use super::reported_edit::ReportedCall;
 use super::tool_text::reports_by_path;
 use super::write_txn::{AFTER, BEFORE, ScanContext, WriteTxn};
-use super::{CallStart, Recorded, announced, open, outcome, reported};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{Coverage, Image, Kind, RelPath};

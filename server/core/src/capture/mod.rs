@@ -16,6 +16,8 @@ pub(crate) mod named_paths;
 pub(crate) mod named_record;
 mod named_worktrees;
 pub(crate) mod observe;
+mod opening;
+mod prompt;
 mod reconcile;
 mod record_nodes;
 mod record_scan;
@@ -43,22 +45,18 @@ use rusqlite::Connection;
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, Reason, RootId, SessionId, TurnId};
-use crate::store;
+use crate::model::{Coverage, Kind, NodeId, Reason, SessionId};
 use crate::store::tables::call::{self, CallEffect};
-use crate::store::tables::{change, node, session, turn};
+use crate::store::tables::{change, session};
 
 use calls::{Observation, Threads, ToolOutcome, Writer};
 pub use event::{AgentEvent, Effect, EventKind, PathReport, ToolCall, ToolReport, Wrote};
-use same_prompt::LastPrompt;
-use write_txn::{AFTER, BEFORE, ScanContext, WriteTxn};
+pub(crate) use opening::reported;
+use opening::{CallStart, announced, open, outcome};
+use write_txn::{AFTER, BEFORE, ScanContext};
 
 /// Time limit of a scan in a hook. After it, the hook returns with a partial scan.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(2);
-
-/// Tool inputs of at least this many bytes may contain a file's text. It is then worth reading the
-/// file for compression.
-const MIN_FILE_TEXT: usize = 1024;
 
 /// Result of recording an event.
 #[derive(Clone, Debug, Default)]
@@ -116,20 +114,7 @@ impl Capture<&mut Engine> {
     fn dispatch(&mut self, e: &AgentEvent, deadline: Option<Instant>) -> Result<Recorded> {
         match &e.kind {
             EventKind::Other => self.note(e),
-            EventKind::SessionStart { source } => {
-                // a compaction restarts the session in the middle of its work
-                if source == "compact" || self.is_late_start(e, source)? {
-                    self.note(e)
-                } else {
-                    // a proxy may tell the prompt while the disk is read
-                    self.thread_ended(e, Threads::All, true, deadline, |conn, session| {
-                        if has_begun(conn, session, source)? {
-                            return Ok(());
-                        }
-                        session::set_working(conn, session, false)
-                    })
-                }
-            }
+            EventKind::SessionStart { source } => self.session_start(e, source, deadline),
             EventKind::Prompt {
                 synthetic: true, ..
             } => self.continued(e),
@@ -191,16 +176,6 @@ impl Capture<&mut Engine> {
         }
     }
 
-    /// True if the first start of a session is reported when its work has begun. The hook of a start runs beside the prompt
-    /// that a proxy reports.
-    fn is_late_start(&self, e: &AgentEvent, source: &str) -> Result<bool> {
-        let conn = &self.engine.store.conn;
-        match session::id_of(conn, &e.agent, &e.session)? {
-            Some(session) => has_begun(conn, session, source),
-            None => Ok(false),
-        }
-    }
-
     fn note(&mut self, e: &AgentEvent) -> Result<Recorded> {
         let root = self.engine.here.root;
         self.engine.store.write(AFTER, |conn| {
@@ -209,84 +184,6 @@ impl Capture<&mut Engine> {
             calls::record_event(conn, e, session, turn, None)
         })?;
         Ok(Recorded::default())
-    }
-
-    /// Links the id of a synthetic prompt to the turn that it continues.
-    fn continued(&mut self, e: &AgentEvent) -> Result<Recorded> {
-        let root = self.engine.here.root;
-        self.engine.store.write(AFTER, |conn| {
-            let session = calls::session(conn, root, e)?;
-            let turn = calls::turn(conn, session, None)?;
-            if let (Some(prompt), Some(turn)) = (&e.prompt_id, turn) {
-                turn::name(conn, session, prompt, turn)?;
-            }
-            session::set_working(conn, session, true)?;
-            calls::record_event(conn, e, session, turn, None)
-        })?;
-        Ok(Recorded::default())
-    }
-
-    /// Begins a turn. Records the disk first, so that the turn's node is the state when the prompt
-    /// was sent.
-    fn prompt(
-        &mut self,
-        e: &AgentEvent,
-        text: &str,
-        deadline: Option<Instant>,
-    ) -> Result<Recorded> {
-        let scanned = self.scan(deadline)?;
-        let pending = scanned.findings.partial;
-        self.notifying_txn(BEFORE, scanned, |txn, scanned| {
-            let session = calls::session(txn.conn, txn.here.root, e)?;
-            if let Some(prompt) = &e.prompt_id {
-                let known = turn::of_prompt(txn.conn, session, prompt)?;
-                if let Some(turn) = known {
-                    calls::record_event(txn.conn, e, session, Some(turn), None)?;
-                    return Ok(Recorded {
-                        node: None,
-                        pending,
-                    });
-                }
-            }
-            if let Some(turn) = told_already(txn.conn, session, e, text)? {
-                calls::record_event(txn.conn, e, session, Some(turn), None)?;
-                if let Some(prompt) = &e.prompt_id {
-                    turn::name(txn.conn, session, prompt, turn)?;
-                }
-                return Ok(Recorded {
-                    node: None,
-                    pending,
-                });
-            }
-            let seq = calls::record_event(txn.conn, e, session, None, None)?;
-            session::set_working(txn.conn, session, true)?;
-            let left = interrupts::left_at_prompt(txn, session)?;
-            let context = interrupts::close(txn, &left, seq)?;
-            let coverage = Coverage {
-                pending,
-                ..scanned.findings.coverage.without_standing()
-            };
-            txn.record_scan(scanned, &context)?;
-            let conn = txn.conn;
-            let node = txn.node(Kind::Turn, Some(session), None, None, None, &coverage)?;
-            let turn = turn::insert(conn, session, text, node)?;
-            node::set_turn(conn, node, turn)?;
-            if let Some(prompt) = &e.prompt_id {
-                turn::name(conn, session, prompt, turn)?;
-            }
-            Ok(Recorded {
-                node: Some(node),
-                pending,
-            })
-        })
-    }
-
-    /// Gives the newest turn of a session its prompt, if it began without one: some agents tell the text later.
-    pub fn late_prompt(&mut self, e: &AgentEvent, text: &str) -> Result<()> {
-        self.notifying_txn(AFTER, (), |txn, ()| {
-            let session = calls::session(txn.conn, txn.here.root, e)?;
-            turn::set_missing_prompt(txn.conn, session, text)
-        })
     }
 
     fn before_compaction(&mut self, e: &AgentEvent, deadline: Option<Instant>) -> Result<Recorded> {
@@ -492,20 +389,6 @@ impl<E: Deref<Target = Engine>> Capture<E> {
         interrupts::at_work(&self.engine.store.conn, self.engine.here.root)
     }
 
-    /// Returns the prompt of the newest turn of a session, if it works on it.
-    pub fn prompt_at_work(&self, agent: &str, session: &str) -> Result<Option<String>> {
-        let conn = &self.engine.store.conn;
-        let Some(session) = session::id_of(conn, agent, session)? else {
-            return Ok(None);
-        };
-        match turn::newest_of(conn, session)? {
-            Some(turn) if session::is_working(conn, session)? => {
-                Ok(Some(turn::row(conn, turn)?.prompt))
-            }
-            _ => Ok(None),
-        }
-    }
-
     /// True if shell commands of the session are known to run in the background.
     fn has_background(&self, e: &AgentEvent) -> Result<bool> {
         session::has_background(&self.engine.store.conn, &e.agent, &e.session)
@@ -516,154 +399,4 @@ impl<E: Deref<Target = Engine>> Capture<E> {
 fn outside(root: &Path, cwd: Option<&Path>) -> Option<std::path::PathBuf> {
     let real = cwd?.canonicalize().ok()?;
     (!real.starts_with(root)).then_some(real)
-}
-
-fn outcome(failed: bool) -> ToolOutcome {
-    if failed {
-        ToolOutcome::Failed
-    } else {
-        ToolOutcome::Done
-    }
-}
-
-/// Opens a call. Returns None if it is already open or closed, since the event was sent twice.
-/// `like` is a content that its input may resemble.
-fn open(
-    conn: &Connection,
-    dir: &Path,
-    root: RootId,
-    e: &AgentEvent,
-    call: &ToolCall,
-    like: Option<ContentId>,
-) -> Result<Option<(SessionId, CallId)>> {
-    let session = calls::session(conn, root, e)?;
-    let turn = calls::turn(conn, session, e.prompt_id.as_deref())?;
-    if call.id.is_some()
-        && calls::find(
-            conn,
-            session,
-            call.id.as_deref(),
-            e.subagent.as_deref(),
-            &call.tool,
-        )?
-        .is_some()
-    {
-        return Ok(None);
-    }
-    let seq = calls::record_event(conn, e, session, turn, None)?;
-    let native = call
-        .id
-        .clone()
-        .unwrap_or_else(|| format!("{}#{seq}", call.tool));
-    let input = if call.input.is_empty() {
-        None
-    } else {
-        let like = like.filter(|_| call.input.len() >= MIN_FILE_TEXT);
-        let id = store::put(conn, dir, &call.input, like)?;
-        Some(store::number(conn, &id)?)
-    };
-    let id = calls::open(
-        conn,
-        &calls::Opening {
-            root,
-            session,
-            turn,
-            native: &native,
-            subagent: e.subagent.as_deref(),
-            tool: &call.tool,
-            effect: &call.effect,
-            input,
-            seq,
-        },
-    )?;
-    Ok(Some((session, id)))
-}
-
-/// Moment at which a call is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CallStart {
-    /// Before it runs. A second event of the same call is ignored.
-    Told,
-    /// It may run already, since this time.
-    Announced(i64),
-    /// Before it runs, whatever was announced.
-    Starts,
-}
-
-/// Returns the open call of an event, if an earlier event has announced it.
-fn announced(
-    txn: &WriteTxn<'_>,
-    e: &AgentEvent,
-    call: &ToolCall,
-) -> Result<Option<calls::CallRow>> {
-    let Some(id) = call.id.as_deref() else {
-        return Ok(None);
-    };
-    let session = calls::session(txn.conn, txn.here.root, e)?;
-    let row = calls::find(
-        txn.conn,
-        session,
-        Some(id),
-        e.subagent.as_deref(),
-        &call.tool,
-    )?;
-    Ok(row.filter(|row| !row.closed))
-}
-
-/// True if a session is at work on a prompt although its first start is only reported now.
-fn has_begun(conn: &Connection, session: SessionId, source: &str) -> Result<bool> {
-    Ok(["startup", "new"].contains(&source)
-        && session::is_working(conn, session)?
-        && turn::newest_of(conn, session)?.is_some())
-}
-
-/// Returns the open turn of a prompt that another source has told already: an agent may have hooks and stand behind a proxy.
-fn told_already(
-    conn: &Connection,
-    session: SessionId,
-    e: &AgentEvent,
-    text: &str,
-) -> Result<Option<TurnId>> {
-    let Some(turn) = turn::newest_of(conn, session)? else {
-        return Ok(None);
-    };
-    // few prompts get beyond this
-    if !same_prompt::are_alike(&turn::row(conn, turn)?.prompt, text)
-        || !session::is_working(conn, session)?
-    {
-        return Ok(None);
-    }
-    let last = LastPrompt {
-        has_calls: call::any_of_turn(conn, session, turn)?,
-        has_id: turn::has_prompt_id(conn, session, turn)?,
-        last_event: calls::newest_event(conn, session)?,
-    };
-    Ok(last.is_told_by(e).then_some(turn))
-}
-
-/// Returns the call that an "after" event reports on. An unknown call is opened now (`true`).
-/// Returns None if it has reported already, since the event was sent twice.
-pub(crate) fn reported(
-    txn: &WriteTxn<'_>,
-    e: &AgentEvent,
-    call: &ToolCall,
-) -> Result<(Option<calls::CallRow>, bool)> {
-    let session = calls::session(txn.conn, txn.here.root, e)?;
-    let find = || {
-        calls::find(
-            txn.conn,
-            session,
-            call.id.as_deref(),
-            e.subagent.as_deref(),
-            &call.tool,
-        )
-    };
-    match find()? {
-        Some(row) if !row.closed || row.is_presumed() => Ok((Some(row), false)),
-        Some(_) => Ok((None, false)),
-        None => {
-            open(txn.conn, txn.dir, txn.here.root, e, call, None)?;
-            Ok((find()?, true))
-        }
-    }
 }

@@ -45,6 +45,32 @@ impl Coverage {
         noted.retain(|change| is_kept(&change.path));
         self.set_noted(noted);
     }
+
+    /// The coverage without the paths that stay out of the history, whoever works: those of a scan before which nothing
+    /// changed.
+    pub(crate) fn without_standing(&self) -> Self {
+        let mut own = self.clone();
+        own.items.retain(|item| !item.reason.is_lasting());
+        own
+    }
+
+    pub fn count(&self, reason: Reason) -> usize {
+        self.items.iter().filter(|i| i.reason == reason).count()
+    }
+
+    pub fn note(&mut self, path: &[u8], reason: Reason, detail: impl Into<String>) {
+        if !self
+            .items
+            .iter()
+            .any(|i| i.path == path && i.reason == reason)
+        {
+            self.items.push(CoverageItem {
+                path: path.to_vec(),
+                reason,
+                detail: detail.into(),
+            });
+        }
+    }
 }
 
 /// Change of a directory: its permission bits before and after. None: it is not there.
@@ -105,42 +131,12 @@ impl Reason {
             Self::Ignored => "ignored",
         }
     }
-}
 
-impl Reason {
     /// True if a path stays out of the history as long as it is as it is.
     pub(crate) fn is_lasting(self) -> bool {
         matches!(
             self,
             Self::TooLarge | Self::Unreadable | Self::Special | Self::VersionControl
         )
-    }
-}
-
-impl Coverage {
-    /// The coverage without the paths that stay out of the history, whoever works: those of a scan before which nothing
-    /// changed.
-    pub(crate) fn without_standing(&self) -> Self {
-        let mut own = self.clone();
-        own.items.retain(|item| !item.reason.is_lasting());
-        own
-    }
-
-    pub fn count(&self, reason: Reason) -> usize {
-        self.items.iter().filter(|i| i.reason == reason).count()
-    }
-
-    pub fn note(&mut self, path: &[u8], reason: Reason, detail: impl Into<String>) {
-        if !self
-            .items
-            .iter()
-            .any(|i| i.path == path && i.reason == reason)
-        {
-            self.items.push(CoverageItem {
-                path: path.to_vec(),
-                reason,
-                detail: detail.into(),
-            });
-        }
     }
 }

@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::Capture;
 use super::super::calls::{self, Attribution, Observation, ToolOutcome, Writer, Writers};
 use super::super::event::{AgentEvent, Effect, EventKind, ToolCall};
 use super::super::named_paths::{NamedPath, named, refresh_entry};
 use super::super::named_record::{adopt, out_of_sight, readable_image, record_between, transition};
+use super::super::opening::open;
 use super::super::reported_edit::{mode_of, row_at_start, store_text};
 use super::super::snapshot::Scanned;
 use super::super::transition::Transition;
 use super::super::visibility::Visibility;
 use super::super::write_txn::{ScanContext, WriteTxn};
-use super::super::{Capture, open};
 use super::batch::{Act, Commit, Step};
 use super::committed_texts::{Commits, CommittedTexts};
 use crate::engine::Engine;
