@@ -12,7 +12,7 @@ use crate::content::MAX_MERGE_BYTES;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{Coverage, Image, Reason, RelPath, RootId};
-use crate::worktree::disk::{DiskEntry, Root};
+use crate::worktree::disk::{DiskEntry, Root, store_ahead};
 use crate::worktree::file_state;
 use crate::worktree::ignore_rules::ExcludePatterns;
 use crate::worktree::pending_saves;
@@ -77,13 +77,10 @@ impl<E: Deref<Target = Engine>> Capture<E> {
     pub(crate) fn disk_entry_stored(&self, path: &RelPath) -> Result<DiskEntry> {
         let row = file_state::get(&self.engine.store.conn, self.engine.here.root, path)?;
         let before = row.map_or(Image::Absent, |row| row.image);
-        let mut entry = self.engine.root.reread_entry(path, &before)?;
-        if !self
-            .engine
-            .root
-            .store_ahead(&self.engine.store, path, &mut entry, &before)?
-        {
-            entry = self.engine.root.reread_entry(path, &before)?;
+        let (root, store) = (&self.engine.root, &self.engine.store);
+        let mut entry = root.reread_entry(path, &before)?;
+        if !store_ahead(root, store, path, &mut entry, &before)? {
+            entry = root.reread_entry(path, &before)?;
         }
         Ok(entry)
     }

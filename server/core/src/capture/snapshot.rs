@@ -15,7 +15,7 @@ use crate::worktree::backed_content;
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::clean_index::CleanIndex;
 use crate::worktree::directories::NotedDirs;
-use crate::worktree::disk::{DiskEntry, Root};
+use crate::worktree::disk::{DiskEntry, Root, store_ahead};
 use crate::worktree::file_state;
 use crate::worktree::file_state::FileStates;
 use crate::worktree::ignore_rules::Excludes;
@@ -180,7 +180,7 @@ pub(super) fn keep_ahead(
             bytes: None,
             is_dir: false,
         };
-        let kept = root.store_ahead(store, &found.path, &mut entry, &before)?;
+        let kept = store_ahead(root, store, &found.path, &mut entry, &before)?;
         let unreadable = matches!(entry.image, Image::Opaque(why) if why != Opaque::TooLarge);
         if !kept || unreadable && before.content().is_some() {
             unstable.insert(found.path.clone());

@@ -2,11 +2,13 @@
 //! opened from the root's own descriptor without following links, so a link swapped in later leads nowhere.
 
 mod attributes;
+mod dirs;
 mod exact;
+mod large;
+mod listing;
 mod place;
 mod stat;
 
-use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,11 +21,12 @@ use crate::config::{Config, MAX_FILE, Sources};
 use crate::content::LARGE;
 use crate::error::{Context, Error, Result};
 use crate::hint::Hint;
-use crate::model::{ContentId, Image, RelPath, bytes_path};
-use crate::store::{self, Store};
+use crate::model::{ContentId, Image, RelPath};
 use crate::system::{DirIdentity, STATX_MASK};
-use crate::vcs::{self, is_vcs_name};
+use crate::vcs;
 pub(crate) use attributes::Fixed;
+pub(crate) use large::store_ahead;
+pub(crate) use listing::DirListing;
 pub(crate) use place::Content;
 pub(crate) use stat::{NO_STAT, Stat, stat_in};
 
@@ -204,36 +207,6 @@ impl Root {
         self.dir(dir).is_ok()
     }
 
-    /// Permission bits of a directory, with no link on the way to it. None: there is none.
-    pub(crate) fn dir_mode(&self, dir: &RelPath) -> Option<u32> {
-        let stat = self.stat(dir)?;
-        (stat.kind() == FileType::Directory).then(|| stat.permissions())
-    }
-
-    /// Makes a directory and those above it, or changes the permission bits of one that is there.
-    pub(crate) fn make_dir(&self, dir: &RelPath, mode: u32) -> Result<()> {
-        self.make_parents(dir)?;
-        let Some(place) = self.place(dir)? else {
-            return Ok(());
-        };
-        place.make_dir(mode)
-    }
-
-    /// Removes a directory and those in it, as far as they are empty.
-    pub(crate) fn remove_empty_dirs(&self, dir: &RelPath) {
-        if let Ok(Some(place)) = self.place(dir) {
-            place.remove_empty();
-        }
-    }
-
-    /// Removes a directory if it is empty. Returns false if it stays.
-    pub(crate) fn remove_dir(&self, dir: &RelPath) -> bool {
-        match self.place(dir) {
-            Ok(Some(place)) => place.remove_dir(),
-            _ => true,
-        }
-    }
-
     /// True if the root's path still leads to this directory.
     pub(crate) fn is_there(&self) -> bool {
         let ours = rustix::fs::fstat(&self.fd);
@@ -268,61 +241,6 @@ impl Root {
         }
     }
 
-    /// Makes the directories above `rel`; returns how many were made.
-    pub(crate) fn make_parents(&self, rel: &RelPath) -> Result<u32> {
-        let (dir, _) = rel.split();
-        let shown = self.path.join(rel.to_path());
-        self.may_change(rel)?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut at = self
-            .fd
-            .as_fd()
-            .try_clone_to_owned()
-            .at("open", &self.path)?;
-        let mut made = 0;
-        for part in dir.split(|b| *b == b'/').filter(|p| !p.is_empty()) {
-            match rustix::fs::mkdirat(&at, part, Mode::from_raw_mode(0o777)) {
-                Ok(()) => made += 1,
-                Err(Errno::EXIST) => {}
-                Err(e) => return Err(e).at("make the directory of", &shown),
-            }
-            at = exact::open_dir(&at, part, flags).at("open the directory of", &shown)?;
-        }
-        Ok(made)
-    }
-
-    /// Removes up to `count` directories above `rel`, innermost first, as long as they are empty.
-    pub(crate) fn remove_parents(&self, rel: &RelPath, count: u32) {
-        if self.vcs_dir(rel).is_some() {
-            return;
-        }
-        let mut dir = rel.parent();
-        for _ in 0..count {
-            let Some(at) = dir else { return };
-            let Ok(Some(place)) = self.place(&at) else {
-                return;
-            };
-            if rustix::fs::unlinkat(&place.dir, place.name, AtFlags::REMOVEDIR).is_err() {
-                return;
-            }
-            dir = at.parent();
-        }
-    }
-
-    /// Counts the directories above `rel` that do not exist.
-    pub(crate) fn missing_parents(&self, rel: &RelPath) -> u32 {
-        let mut missing = 0;
-        let mut dir = rel.parent();
-        while let Some(at) = dir {
-            match self.dir(at.bytes()) {
-                Ok(_) => break,
-                Err(_) => missing += 1,
-            }
-            dir = at.parent();
-        }
-        missing
-    }
-
     /// Reads a path whole. A path blocked by a link or file is absent: it is not in the workspace.
     pub(crate) fn read_entry(&self, rel: &RelPath) -> Result<DiskEntry> {
         self.reread_entry(rel, &Image::Absent)
@@ -331,56 +249,6 @@ impl Root {
     /// As `read_entry`, for a path with this recorded image.
     pub(crate) fn reread_entry(&self, rel: &RelPath, recorded: &Image) -> Result<DiskEntry> {
         self.reread_entry_holding(rel, recorded, LARGE)
-    }
-
-    /// Stores a large content that was read at a path. If the file changes meanwhile, stores its new content and
-    /// updates `entry`. `false`: the file keeps changing or can no longer be read.
-    pub(crate) fn store_ahead(
-        &self,
-        store: &Store,
-        rel: &RelPath,
-        entry: &mut DiskEntry,
-        recorded: &Image,
-    ) -> Result<bool> {
-        for _ in 0..5 {
-            let Image::File { mode, content, .. } = entry.image else {
-                return Ok(true);
-            };
-            let is_held = entry.bytes.is_some() || !entry.image.is_large();
-            if is_held || entry.image == *recorded || store::has(&store.conn, &content)? {
-                return Ok(true);
-            }
-            let max_size = self.limit(recorded);
-            let before = self.stat(rel);
-            let Some(file) = self.open_file(rel) else {
-                return Ok(false);
-            };
-            let (stored, size) = match store.put_ahead(file.take(max_size + 1), recorded.content())
-            {
-                Ok(Some(stored)) => stored,
-                // the transaction that names the content stores it
-                Ok(None) => return Ok(true),
-                Err(Error::Io { .. }) => return Ok(false),
-                Err(e) => return Err(e),
-            };
-            if stored == content {
-                return Ok(true);
-            }
-            let at_rest = before
-                .zip(self.stat(rel))
-                .is_some_and(|(before, after)| before.is_that_of(&after));
-            if at_rest && (LARGE..=max_size).contains(&size) {
-                entry.image = Image::File {
-                    mode,
-                    content: stored,
-                    size,
-                };
-                entry.stat = None;
-                return Ok(true);
-            }
-            *entry = self.reread_entry(rel, recorded)?;
-        }
-        Ok(false)
     }
 
     /// As `reread_entry`, but keeps the bytes of a content below the size `held`.
@@ -426,25 +294,24 @@ impl Root {
     }
 
     /// True if a directory's timestamps change whenever an entry is added or removed.
-    #[cfg(target_os = "linux")]
     pub(crate) fn has_reliable_dir_times(&self) -> bool {
-        // ext, XFS, Btrfs, tmpfs, overlay, ZFS, F2FS, bcachefs
-        const RELIABLE: [u64; 8] = [
-            0xef53,
-            0x5846_5342,
-            0x9123_683e,
-            0x0102_1994,
-            0x794c_7630,
-            0x2fc1_2fc1,
-            0xf2f5_2010,
-            0xca45_1a4e,
-        ];
-        let kind = rustix::fs::fstatfs(&self.fd).map(|fs| fs.f_type);
-        kind.is_ok_and(|kind| u64::try_from(kind).is_ok_and(|kind| RELIABLE.contains(&kind)))
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    pub(crate) fn has_reliable_dir_times(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        {
+            // ext, XFS, Btrfs, tmpfs, overlay, ZFS, F2FS, bcachefs
+            const RELIABLE: [u64; 8] = [
+                0xef53,
+                0x5846_5342,
+                0x9123_683e,
+                0x0102_1994,
+                0x794c_7630,
+                0x2fc1_2fc1,
+                0xf2f5_2010,
+                0xca45_1a4e,
+            ];
+            let kind = rustix::fs::fstatfs(&self.fd).map(|fs| fs.f_type);
+            kind.is_ok_and(|kind| u64::try_from(kind).is_ok_and(|kind| RELIABLE.contains(&kind)))
+        }
+        #[cfg(not(target_os = "linux"))]
         false
     }
 
@@ -543,77 +410,5 @@ impl Root {
             }
         }
         None
-    }
-
-    /// Makes changes durable in the directory of `rel`. Does the same above each of the `count` directories that were
-    /// made or removed with it.
-    pub(crate) fn sync_parents(&self, rel: &RelPath, count: u32) {
-        let mut at = rel.parent();
-        for _ in 0..=count {
-            if let Ok(dir) = self.dir(at.as_ref().map_or(&b""[..], RelPath::bytes)) {
-                // some file systems cannot sync directories; nothing better can be done there
-                rustix::fs::fsync(dir).ok();
-            }
-            let Some(dir) = at else { return };
-            at = dir.parent();
-        }
-    }
-}
-
-/// A directory listed by a walk: its entries, and its descriptor to read them.
-pub(crate) struct DirListing {
-    dir: OwnedFd,
-    path: PathBuf,
-    /// Stat of the directory from before its names were read.
-    pub before: Option<Stat>,
-    pub entries: Vec<(Vec<u8>, FileType)>,
-}
-
-impl DirListing {
-    pub(crate) fn read(path: &Path) -> Result<Self, Errno> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let dir = rustix::fs::open(path, flags, Mode::empty())?;
-        // taken before the names are read: later changes have a later time
-        let before = rustix::fs::statx(&dir, "", AtFlags::EMPTY_PATH, STATX_MASK);
-        let before = before.ok().map(|stat| Stat::new(&stat));
-        let mut entries = Vec::new();
-        for entry in rustix::fs::Dir::read_from(&dir)? {
-            let entry = entry?;
-            let name = entry.file_name().to_bytes();
-            if name != b"." && name != b".." {
-                entries.push((name.to_vec(), entry.file_type()));
-            }
-        }
-        Ok(Self {
-            dir,
-            path: path.to_path_buf(),
-            before,
-            entries,
-        })
-    }
-
-    /// Permission bits of the directory, if they are not the usual ones.
-    pub(crate) fn odd_mode(&self, usual: u32) -> Option<u32> {
-        let mode = self.before?.permissions();
-        (mode != usual).then_some(mode)
-    }
-
-    pub(crate) fn stat(&self, name: &[u8]) -> Option<Stat> {
-        let flags = AtFlags::SYMLINK_NOFOLLOW;
-        rustix::fs::statx(&self.dir, name, flags, STATX_MASK)
-            .ok()
-            .map(|s| Stat::new(&s))
-    }
-
-    pub(crate) fn read_entry(&self, name: &[u8], limit: u64) -> Result<DiskEntry> {
-        let shown = self.path.join(bytes_path(name));
-        let dir = self.dir.try_clone().at("open the directory of", &shown)?;
-        let place = PathHandle {
-            dir,
-            name,
-            shown,
-            forbidden: is_vcs_name(name),
-        };
-        place.read_entry_up_to(limit, LARGE)
     }
 }

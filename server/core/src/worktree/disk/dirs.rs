@@ -1,0 +1,111 @@
+//! Directories below a root: made with a file, removed once they are empty, and made durable.
+
+use std::os::fd::AsFd as _;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::{Root, exact};
+use crate::error::{Context as _, Result};
+use crate::model::RelPath;
+
+impl Root {
+    /// Permission bits of a directory, with no link on the way to it. None: there is none.
+    pub(crate) fn dir_mode(&self, dir: &RelPath) -> Option<u32> {
+        let stat = self.stat(dir)?;
+        (stat.kind() == FileType::Directory).then(|| stat.permissions())
+    }
+
+    /// Makes a directory and those above it, or changes the permission bits of one that is there.
+    pub(crate) fn make_dir(&self, dir: &RelPath, mode: u32) -> Result<()> {
+        self.make_parents(dir)?;
+        let Some(place) = self.place(dir)? else {
+            return Ok(());
+        };
+        place.make_dir(mode)
+    }
+
+    /// Removes a directory and those in it, as far as they are empty.
+    pub(crate) fn remove_empty_dirs(&self, dir: &RelPath) {
+        if let Ok(Some(place)) = self.place(dir) {
+            place.remove_empty();
+        }
+    }
+
+    /// Removes a directory if it is empty. Returns false if it stays.
+    pub(crate) fn remove_dir(&self, dir: &RelPath) -> bool {
+        match self.place(dir) {
+            Ok(Some(place)) => place.remove_dir(),
+            _ => true,
+        }
+    }
+
+    /// Makes the directories above `rel`; returns how many were made.
+    pub(crate) fn make_parents(&self, rel: &RelPath) -> Result<u32> {
+        let (dir, _) = rel.split();
+        let shown = self.path.join(rel.to_path());
+        self.may_change(rel)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut at = self
+            .fd
+            .as_fd()
+            .try_clone_to_owned()
+            .at("open", &self.path)?;
+        let mut made = 0;
+        for part in dir.split(|b| *b == b'/').filter(|p| !p.is_empty()) {
+            match rustix::fs::mkdirat(&at, part, Mode::from_raw_mode(0o777)) {
+                Ok(()) => made += 1,
+                Err(Errno::EXIST) => {}
+                Err(e) => return Err(e).at("make the directory of", &shown),
+            }
+            at = exact::open_dir(&at, part, flags).at("open the directory of", &shown)?;
+        }
+        Ok(made)
+    }
+
+    /// Removes up to `count` directories above `rel`, innermost first, as long as they are empty.
+    pub(crate) fn remove_parents(&self, rel: &RelPath, count: u32) {
+        if self.vcs_dir(rel).is_some() {
+            return;
+        }
+        let mut dir = rel.parent();
+        for _ in 0..count {
+            let Some(at) = dir else { return };
+            let Ok(Some(place)) = self.place(&at) else {
+                return;
+            };
+            if rustix::fs::unlinkat(&place.dir, place.name, AtFlags::REMOVEDIR).is_err() {
+                return;
+            }
+            dir = at.parent();
+        }
+    }
+
+    /// Counts the directories above `rel` that do not exist.
+    pub(crate) fn missing_parents(&self, rel: &RelPath) -> u32 {
+        let mut missing = 0;
+        let mut dir = rel.parent();
+        while let Some(at) = dir {
+            match self.dir(at.bytes()) {
+                Ok(_) => break,
+                Err(_) => missing += 1,
+            }
+            dir = at.parent();
+        }
+        missing
+    }
+
+    /// Makes changes durable in the directory of `rel`. Does the same above each of the `count` directories that were
+    /// made or removed with it.
+    pub(crate) fn sync_parents(&self, rel: &RelPath, count: u32) {
+        let mut at = rel.parent();
+        for _ in 0..=count {
+            if let Ok(dir) = self.dir(at.as_ref().map_or(&b""[..], RelPath::bytes)) {
+                // some file systems cannot sync directories; nothing better can be done there
+                rustix::fs::fsync(dir).ok();
+            }
+            let Some(dir) = at else { return };
+            at = dir.parent();
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Directories as a walk lists them.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::{DiskEntry, PathHandle, Stat};
+use crate::content::LARGE;
+use crate::error::{Context as _, Result};
+use crate::model::bytes_path;
+use crate::system::STATX_MASK;
+use crate::vcs::is_vcs_name;
+
+/// A directory listed by a walk: its entries, and its descriptor to read them.
+pub(crate) struct DirListing {
+    dir: OwnedFd,
+    path: PathBuf,
+    /// Stat of the directory from before its names were read.
+    pub before: Option<Stat>,
+    pub entries: Vec<(Vec<u8>, FileType)>,
+}
+
+impl DirListing {
+    pub(crate) fn read(path: &Path) -> Result<Self, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let dir = rustix::fs::open(path, flags, Mode::empty())?;
+        // taken before the names are read: later changes have a later time
+        let before = rustix::fs::statx(&dir, "", AtFlags::EMPTY_PATH, STATX_MASK);
+        let before = before.ok().map(|stat| Stat::new(&stat));
+        let mut entries = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&dir)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                entries.push((name.to_vec(), entry.file_type()));
+            }
+        }
+        Ok(Self {
+            dir,
+            path: path.to_path_buf(),
+            before,
+            entries,
+        })
+    }
+
+    /// Permission bits of the directory, if they are not the usual ones.
+    pub(crate) fn odd_mode(&self, usual: u32) -> Option<u32> {
+        let mode = self.before?.permissions();
+        (mode != usual).then_some(mode)
+    }
+
+    pub(crate) fn stat(&self, name: &[u8]) -> Option<Stat> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        rustix::fs::statx(&self.dir, name, flags, STATX_MASK)
+            .ok()
+            .map(|s| Stat::new(&s))
+    }
+
+    pub(crate) fn read_entry(&self, name: &[u8], limit: u64) -> Result<DiskEntry> {
+        let shown = self.path.join(bytes_path(name));
+        let dir = self.dir.try_clone().at("open the directory of", &shown)?;
+        let place = PathHandle {
+            dir,
+            name,
+            shown,
+            forbidden: is_vcs_name(name),
+        };
+        place.read_entry_up_to(limit, LARGE)
+    }
+}
