@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use rusqlite::Connection;
 
-use super::SquashOutcome;
 use super::plan::SquashRange;
 use crate::error::Result;
 use crate::history::{self, Ancestry};
@@ -20,6 +19,15 @@ use crate::store::tables::{
     pending_save, reserved, session, turn, version, words,
 };
 use crate::worktree::{directories, file_state};
+
+/// Result of squashing a range.
+pub(super) enum SquashOutcome {
+    Done,
+    /// The range stays as it is.
+    Left,
+    /// The facts of the plan are out of date.
+    Stale,
+}
 
 /// Squashes one range. The caller must roll back unless the result is `Done`: the range is inconsistent, or an agent
 /// has begun a call of it after `alive`.
