@@ -50,7 +50,8 @@ BRACKET = re.compile(r"[()\[\]{};]")
 
 
 def block_end(text, start):
-    """The place behind the block, or behind the semicolon, with which the item at `start` ends."""
+    """The place behind the block, or behind the semicolon, with which the item at `start` ends. A field has neither: it ends
+    with the block that it stands in."""
     depth = 0
     for found in BRACKET.finditer(text, start):
         c = found.group()
@@ -58,6 +59,8 @@ def block_end(text, start):
             depth += 1
         elif c in ")]}":
             depth -= 1
+            if depth < 0:
+                return found.start()
             if depth == 0 and c == "}":
                 return found.end()
         elif depth == 0:
