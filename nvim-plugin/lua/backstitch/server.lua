@@ -1,6 +1,7 @@
---- The language server: its start, its restart after a crash, requests to it and notifications from it.
+--- The language server: its start, its restart after a crash, and the one that a buffer belongs to.
 local config = require('backstitch.config')
-local protocol = require('backstitch.protocol')
+local handlers = require('backstitch.server.handlers')
+local requests = require('backstitch.server.requests')
 local task = require('backstitch.task')
 
 local M = {}
@@ -17,9 +18,6 @@ local RESTART_DELAY = 250
 local START_TIMEOUT = 10000
 local STOP_TIMEOUT = 3000
 
----@alias backstitch.Listener fun(params: table, client: vim.lsp.Client)
----@type table<string, backstitch.Listener[]>
-local listeners = {}
 --- Times of crashes, in seconds.
 ---@type number[]
 local crashes = {}
@@ -28,10 +26,6 @@ local is_missing_reported = false
 --- Reason why only the user starts a server again: it is too old, or crashes.
 ---@type string?
 local disabled_reason
----@alias backstitch.Callbacks table<function, true?>
---- Callbacks of pending requests, by client.
----@type table<integer, backstitch.Callbacks>
-local pending = {}
 --- Client ids by workspace root, where the root is not the directory that the server was started for.
 ---@type table<string, integer>
 local client_by_root = {}
@@ -39,28 +33,8 @@ local client_by_root = {}
 ---@type table<integer, true>
 local stopping = {}
 
----@param text string
----@param level? integer
-local function notify(text, level)
-  require('backstitch.notice').say('backstitch: ' .. text, level or vim.log.levels.ERROR)
-end
-
---- Registers a listener for a notification of servers, or for `attached` and `gone`, which are about servers themselves.
----@param method string
----@param fn backstitch.Listener
-function M.on(method, fn)
-  listeners[method] = listeners[method] or {}
-  table.insert(listeners[method], fn)
-end
-
----@param method string
----@param params table
----@param client vim.lsp.Client
-local function emit(method, params, client)
-  for _, fn in ipairs(listeners[method] or {}) do
-    fn(params, client)
-  end
-end
+M.on = handlers.on
+M.request, M.request_now, M.execute = requests.request, requests.request_now, requests.execute
 
 --- Returns the program of the server, which may come from another plugin's configuration.
 ---@return string
@@ -102,7 +76,7 @@ local function has_binary()
   end
   if not is_missing_reported then
     is_missing_reported = true
-    notify(
+    handlers.notify(
       ("'%s' is not an executable. Install it (cargo install --path server, in a clone), or set cmd: :help backstitch-options"):format(
         M.program()
       )
@@ -137,57 +111,6 @@ function M.config()
     notifications = true,
     panels = true,
   }, { store = own.settings.store })
-  local handlers = {}
-  for _, method in ipairs(protocol.notifications) do
-    handlers[method] = function(_, params, ctx)
-      local client = vim.lsp.get_client_by_id(ctx.client_id)
-      if client then
-        emit(method, params, client)
-      end
-    end
-  end
-  handlers['window/showDocument'] = function(err, params, ctx)
-    if vim.startswith(params.uri, 'backstitch://') then
-      require('backstitch.documents').show(params.uri, ctx.client_id)
-      return { success = true }
-    end
-    return vim.lsp.handlers['window/showDocument'](err, params, ctx)
-  end
-  handlers['workspace/applyEdit'] = function(err, params, ctx)
-    -- Neovim applies an edit of version 0 to any text, and reports one for an older text as applied
-    for _, change in ipairs(params.edit.documentChanges or {}) do
-      local document = change.textDocument
-      local version = document and document.version
-      if type(version) == 'number' and vim.lsp.util.buf_versions[vim.uri_to_bufnr(document.uri)] ~= version then
-        return { applied = false, failureReason = 'the text has changed' }
-      end
-    end
-    return vim.lsp.handlers['workspace/applyEdit'](err, params, ctx)
-  end
-  handlers['window/showMessage'] = function(_, params)
-    -- LSP: 1 is an error, 2 a warning
-    local level = ({ vim.log.levels.ERROR, vim.log.levels.WARN })[params.type]
-    notify(params.message, level or vim.log.levels.INFO)
-    return vim.NIL
-  end
-  -- 0.11 draws lenses on request alone
-  if vim.lsp.codelens.enable then
-    handlers['workspace/codeLens/refresh'] = function(_, _, ctx)
-      local client = vim.lsp.get_client_by_id(ctx.client_id)
-      if client then
-        require('backstitch.lenses').refresh_all(client)
-      end
-      return vim.NIL
-    end
-  end
-  local commands = {}
-  for _, id in ipairs(protocol.commands) do
-    local name = assert(id:match('^backstitch%.(.+)$'))
-    commands[id] = function(command, ctx)
-      local arguments = command.arguments and command.arguments[1] or {}
-      require('backstitch.commands').from_server(name, arguments, ctx)
-    end
-  end
   -- edits of the server then name the version of the text that they are for
   local capabilities = vim.lsp.protocol.make_client_capabilities()
   capabilities.workspace.workspaceEdit.documentChanges = true
@@ -203,8 +126,8 @@ function M.config()
     end,
     init_options = { backstitch = client_options },
     settings = { backstitch = own.settings } --[[@as lsp.LSPObject]],
-    handlers = handlers,
-    commands = commands,
+    handlers = handlers.handlers(),
+    commands = handlers.commands(),
     on_init = function(client)
       M.on_init(client)
     end,
@@ -243,14 +166,14 @@ function M.on_init(client)
       version or 'unknown',
       M.NEEDS
     )
-    notify(disabled_reason .. '. Update it: cargo install --path server, in a clone')
+    handlers.notify(disabled_reason .. '. Update it: cargo install --path server, in a clone')
     return
   end
   if vim.lsp.codelens.enable then
     -- the plugin draws these lenses; Neovim draws those of other servers if the user enabled them
     vim.lsp.codelens.enable(false, { client_id = client.id })
   end
-  emit('attached', {}, client)
+  handlers.emit('attached', {}, client)
 end
 
 --- True unless the user disabled the server; always true in Neovim 0.11, which has no such query.
@@ -318,16 +241,12 @@ function M.on_exit(code, signal, id)
   local client = vim.lsp.get_client_by_id(id)
   local roots = unattached_roots({ client })
   if client then
-    emit('gone', {}, client)
+    handlers.emit('gone', {}, client)
   end
   for root, server in pairs(client_by_root) do
     client_by_root[root] = server ~= id and server or nil
   end
-  -- pending requests get no answer any longer
-  for once in pairs(pending[id] or {}) do
-    once({ message = 'the server has crashed', data = { hint = 'It is restarted; try again' } })
-  end
-  pending[id] = nil
+  requests.fail_pending(id)
   local is_wanted = stopping[id] or vim.v.exiting ~= vim.NIL or not is_enabled()
   stopping[id] = nil
   -- Neovim stops a server with SIGTERM
@@ -344,7 +263,7 @@ function M.on_exit(code, signal, id)
       #crashes,
       EXIT_WINDOW / 60
     )
-    notify(disabled_reason .. '. :Backstitch restart starts it; :checkhealth backstitch says more')
+    handlers.notify(disabled_reason .. '. :Backstitch restart starts it; :checkhealth backstitch says more')
     return
   end
   vim.defer_fn(function()
@@ -571,83 +490,6 @@ function M.client(buf, root)
     task.fail({ message = 'the server does not start', hint = ':checkhealth backstitch says more' })
   end
   return client
-end
-
----@param err lsp.ResponseError
----@return backstitch.Failure
-local function failure(err)
-  local data = type(err.data) == 'table' and err.data or {}
-  local function text(value)
-    return type(value) == 'string' and value or nil
-  end
-  return {
-    message = err.message,
-    kind = text(data.kind),
-    hint = text(data.hint),
-    answer = type(data.answer) == 'table' and data.answer or nil,
-  }
-end
-
---- Sends a request and blocks until the answer, for callers that cannot wait asynchronously. Returns nil without an answer.
----@param client vim.lsp.Client
----@param method string
----@param params table
----@param timeout integer milliseconds
----@return table? result, string? wrong
-function M.request_now(client, method, params, timeout)
-  ---@diagnostic disable-next-line: param-type-mismatch
-  local answer = client:request_sync(method, params, timeout)
-  if not answer then
-    return nil, 'the server does not answer'
-  end
-  return answer.result, answer.err and answer.err.message
-end
-
---- Sends a request, waits for the answer and returns it.
----@async
----@param client vim.lsp.Client
----@param method string
----@param params table
----@param buf? integer Buffer whose changes the server is to have before; the default is the current one.
----@return any
-function M.request(client, method, params, buf)
-  local err, result = task.await(function(back)
-    ---@type backstitch.Callbacks
-    local all = pending[client.id] or {}
-    pending[client.id] = all
-    ---@type function
-    local once
-    function once(...)
-      if all[once] then
-        all[once] = nil
-        back(...)
-      end
-    end
-    all[once] = true
-    ---@diagnostic disable-next-line: param-type-mismatch
-    if not client:request(method, params, once, buf) then
-      once({ message = 'the server is not running', data = { hint = ':Backstitch restart starts it' } })
-    end
-  end)
-  if err then
-    if err.code == -32800 or (type(err.data) == 'table' and err.data.kind == 'cancelled') then
-      error(task.CALLED_OFF, 0)
-    end
-    task.fail(failure(err))
-  end
-  return result
-end
-
---- Executes a command of the server.
----@async
----@param client vim.lsp.Client
----@param command string
----@param arguments table
----@param buf? integer Buffer whose changes the server is to have before; the default is the current one.
----@return any
-function M.execute(client, command, arguments, buf)
-  local params = { command = command, arguments = { vim.tbl_isempty(arguments) and vim.empty_dict() or arguments } }
-  return M.request(client, 'workspace/executeCommand', params, buf)
 end
 
 return M
