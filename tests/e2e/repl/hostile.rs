@@ -183,7 +183,7 @@ fn the_clients_have_no_unpickler() {
     let world = World::new();
     world.write("dangerous.py", DANGEROUS);
     let sources = files(&in_repository("server/clients/python/src"), ".py");
-    assert_eq!(sources.len(), 8, "{sources:?}");
+    assert_eq!(sources.len(), 11, "{sources:?}");
     let said = finish(
         world.command("python3").arg("dangerous.py").args(&sources),
         b"",

@@ -17,8 +17,9 @@ import sys
 from typing import Any, Awaitable, Callable, Optional, TypeVar
 
 from ._bridge import BridgeError, BridgeLost
-from ._program import Program, Raised
+from ._program import Program
 from ._proxy import watched
+from ._waiting import Raised
 
 __all__ = ["on", "off", "is_on", "call", "acall", "watch", "pause", "Raised", "BridgeError", "BridgeLost"]
 
