@@ -33,6 +33,21 @@ impl Place {
     }
 }
 
+/// A settings file that was looked at, and our hooks in it.
+struct SettingsHooks {
+    path: PathBuf,
+    of_project: bool,
+    hooks: Result<Hooks>,
+}
+
+/// A fault of the hooks, and its remedy.
+struct HookAdvice {
+    reason: String,
+    fix: String,
+    repair: Option<Repair>,
+    of_project: bool,
+}
+
 /// How it stands with one agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentRecording {
@@ -68,6 +83,75 @@ impl AgentRecording {
     pub fn missing_hooks(&self) -> Option<&Weakness> {
         let mut all = self.weak.iter();
         all.find(|one| one.kind == WeaknessKind::HooksMissing)
+    }
+
+    /// Hooks that run no program, or one that will go. Those that stop the recording come first.
+    fn broken_hooks(&self) -> Option<HookAdvice> {
+        let bad = self.places.iter().filter(|place| place.trouble.is_some());
+        let place = bad.min_by_key(|place| place.works())?;
+        let trouble = place.trouble.as_ref()?;
+        let settings = place.settings.display();
+        // a project's settings may be shared with others
+        let automatic = trouble.is_ours() && !place.of_project;
+        Some(HookAdvice {
+            reason: format!("the hooks in {settings} {}", trouble.said()),
+            fix: program::fix(self.agent, place.of_project),
+            repair: Some(if automatic {
+                Repair::Automatic
+            } else {
+                Repair::Ask
+            }),
+            of_project: place.of_project,
+        })
+    }
+
+    /// Hooks that are not as setup writes them.
+    fn altered_hooks(&self) -> Option<HookAdvice> {
+        let place = self.places.iter().find(|place| place.altered.is_some())?;
+        let settings = place.settings.display();
+        let text = render::cut(&render::one_line(place.altered.as_ref()?), 200);
+        let scope = if place.of_project {
+            " --scope project"
+        } else {
+            ""
+        };
+        Some(HookAdvice {
+            reason: format!("a hook in {settings} is not one that setup writes: `{text}`"),
+            fix: format!(
+                "look at it; `backstitch setup {}{scope}` puts Backstitch's own in its place",
+                self.agent
+            ),
+            repair: None,
+            of_project: place.of_project,
+        })
+    }
+
+    /// Hooks that setup wrote and that are gone, or none at all.
+    fn absent_hooks(&self, files: &[SettingsHooks]) -> Option<HookAdvice> {
+        let advice = |reason, fix| HookAdvice {
+            reason,
+            fix,
+            repair: None,
+            of_project: false,
+        };
+        if let Some(part) = self.missing_hooks() {
+            return Some(advice(part.said.clone(), part.fix.clone()));
+        }
+        if !self.places.is_empty() {
+            return None;
+        }
+        Some(
+            match files.iter().find_map(|file| file.hooks.as_ref().err()) {
+                Some(error) => advice(
+                    format!("{error:#}"),
+                    "the agent cannot read its settings either: fix that file".to_owned(),
+                ),
+                None => advice(
+                    "it is not set up".to_owned(),
+                    format!("`backstitch setup {}` sets it up", self.agent),
+                ),
+            },
+        )
     }
 
     /// Takes a setting into account that turns recording off. `place`: its file and line.
@@ -110,20 +194,11 @@ pub fn recordings(project: Option<&Path>) -> Vec<AgentRecording> {
 }
 
 fn recording(agent: &dyn Agent, project: Option<&Path>) -> AgentRecording {
-    let user = agent.settings(None).into_iter().map(|path| (path, false));
-    let own = project.map_or_else(Vec::new, |root| agent.settings(Some(root)));
-    let own = own.into_iter().map(|path| (path, true));
-    let files: Vec<(PathBuf, bool, Result<Hooks>)> = user
-        .chain(own)
-        .map(|(path, of_project)| {
-            let hooks = agent.examine(&path);
-            (path, of_project, hooks)
-        })
-        .collect();
+    let files = settings_files(agent, project);
     let places: Vec<Place> = files
         .iter()
-        .filter_map(|(path, of_project, hooks)| Some((path, *of_project, hooks.as_ref().ok()?)))
-        .flat_map(|(path, of_project, hooks)| places(path, of_project, hooks))
+        .filter_map(|file| Some((file, file.hooks.as_ref().ok()?)))
+        .flat_map(|(file, hooks)| places(&file.path, file.of_project, hooks))
         .collect();
     let mut recording = AgentRecording {
         agent: agent.name(),
@@ -155,59 +230,32 @@ fn recording(agent: &dyn Agent, project: Option<&Path>) -> AgentRecording {
         recording.fix = Some(fix);
         return recording;
     }
-    let bad = recording
-        .places
-        .iter()
-        .filter(|place| place.trouble.is_some());
-    // problems that stop the recording come first
-    let bad = bad.min_by_key(|place| place.works()).cloned();
-    let altered = recording.places.iter().find(|p| p.altered.is_some());
-    let altered = altered.cloned();
-    // hooks that setup wrote are gone
     let is_told = recording.reason.is_some();
-    if let Some((place, trouble)) = bad.and_then(|bad| Some((bad.clone(), bad.trouble?))) {
-        let settings = place.settings.display();
-        recording.reason = Some(format!("the hooks in {settings} {}", trouble.said()));
-        recording.fix = Some(program::fix(agent.name(), place.of_project));
-        recording.of_project = place.of_project;
-        // a project's settings may be shared with others
-        let automatic = trouble.is_ours() && !place.of_project;
-        recording.repair = Some(if automatic {
-            Repair::Automatic
-        } else {
-            Repair::Ask
-        });
-    } else if let Some((place, text)) = altered.and_then(|p| Some((p.clone(), p.altered?))) {
-        let settings = place.settings.display();
-        let text = render::cut(&render::one_line(&text), 200);
-        recording.reason = Some(format!(
-            "a hook in {settings} is not one that setup writes: `{text}`"
-        ));
-        let scope = if place.of_project {
-            " --scope project"
-        } else {
-            ""
-        };
-        recording.fix = Some(format!(
-            "look at it; `backstitch setup {}{scope}` puts Backstitch's own in its place",
-            agent.name()
-        ));
-        recording.of_project = place.of_project;
-    } else if let Some(part) = recording.missing_hooks().filter(|_| !is_told).cloned() {
-        recording.reason = Some(part.said);
-        recording.fix = Some(part.fix);
-    } else if recording.places.is_empty() && !is_told {
-        let unreadable = files.iter().find_map(|(.., hooks)| hooks.as_ref().err());
-        recording.reason = Some(match &unreadable {
-            Some(error) => format!("{error:#}"),
-            None => "it is not set up".to_owned(),
-        });
-        recording.fix = Some(match unreadable {
-            Some(_) => "the agent cannot read its settings either: fix that file".to_owned(),
-            None => format!("`backstitch setup {}` sets it up", agent.name()),
-        });
+    let advice = recording
+        .broken_hooks()
+        .or_else(|| recording.altered_hooks())
+        .or_else(|| recording.absent_hooks(&files).filter(|_| !is_told));
+    if let Some(advice) = advice {
+        recording.reason = Some(advice.reason);
+        recording.fix = Some(advice.fix);
+        recording.repair = advice.repair;
+        recording.of_project = advice.of_project;
     }
     recording
+}
+
+/// The settings files of an agent: the user's, then the project's.
+fn settings_files(agent: &dyn Agent, project: Option<&Path>) -> Vec<SettingsHooks> {
+    let user = agent.settings(None).into_iter().map(|path| (path, false));
+    let own = project.map_or_else(Vec::new, |root| agent.settings(Some(root)));
+    let own = own.into_iter().map(|path| (path, true));
+    user.chain(own)
+        .map(|(path, of_project)| SettingsHooks {
+            hooks: agent.examine(&path),
+            path,
+            of_project,
+        })
+        .collect()
 }
 
 /// The different commands of our hooks in a settings file.
