@@ -8,7 +8,7 @@ use std::path::Path;
 use backstitch_control::{Control, PauseFilter, PauseState};
 use backstitch_core::config::Config;
 use backstitch_core::health::{self, Health};
-use backstitch_core::{Engine, Error, Workspace, retention};
+use backstitch_core::{Engine, Error, Status, Workspace, retention};
 use serde::Serialize;
 
 use crate::control::shown;
@@ -173,45 +173,20 @@ fn worktree(root: &Path, health: &Health) -> Option<Finding> {
     })
 }
 
+const HISTORY: &str = "history";
+
 /// Checks the history in the store.
 fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
-    let about = "history";
     let engine = match Engine::open_with(workspace, opening::COMMAND.existing()) {
         Ok(engine) => engine,
-        Err(Error::NoStore(_)) => {
-            return vec![Finding::good(about, "nothing is recorded here yet")];
-        }
-        Err(error) => {
-            let hint = if let Error::TooNew { .. } = error {
-                "update this Backstitch to the version that made it, or a newer one; your files are untouched"
-            } else {
-                "`backstitch verify` lists what can still be read; your files are untouched"
-            };
-            let said = error.to_string();
-            return vec![Finding::new(about, CheckState::Wrong, said, hint)];
-        }
+        Err(error) => return vec![unopened(&error)],
     };
-    let mut all = Vec::new();
-    match engine.quick_check() {
-        Ok(wrong) if wrong.is_empty() => {}
-        Ok(wrong) => all.push(Finding::new(
-            about,
-            CheckState::Wrong,
-            format!("the database is damaged: {}", wrong.join("; ")),
-            "`backstitch verify` lists everything that is lost; the rest can be read",
-        )),
-        Err(error) => all.push(Finding::new(
-            about,
-            CheckState::Wrong,
-            error.to_string(),
-            "`backstitch verify` lists everything that is lost; the rest can be read",
-        )),
-    }
+    let mut all: Vec<Finding> = damage(&engine).into_iter().collect();
     let status = match engine.status() {
         Ok(status) => status,
         Err(error) => {
             all.push(Finding::new(
-                about,
+                HISTORY,
                 CheckState::Wrong,
                 error.to_string(),
                 "`backstitch verify` shows details",
@@ -219,9 +194,52 @@ fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
             return all;
         }
     };
-    if let Some(operation) = status.open_operation {
+    all.extend(unfinished(&status));
+    all.extend(nearly_at_limit(&status, config));
+    if all.is_empty() {
+        let count = usize::try_from(status.nodes).unwrap_or_default();
+        let count = render::plural(count, "checkpoint", "checkpoints");
+        all.push(Finding::good(
+            HISTORY,
+            format!("{count}, the database is intact"),
+        ));
+    }
+    all
+}
+
+/// Says why the store was not opened.
+fn unopened(error: &Error) -> Finding {
+    let hint = match error {
+        Error::NoStore(_) => return Finding::good(HISTORY, "nothing is recorded here yet"),
+        Error::TooNew { .. } => {
+            "update this Backstitch to the version that made it, or a newer one; your files are untouched"
+        }
+        _ => "`backstitch verify` lists what can still be read; your files are untouched",
+    };
+    Finding::new(HISTORY, CheckState::Wrong, error.to_string(), hint)
+}
+
+/// Checks the database.
+fn damage(engine: &Engine) -> Option<Finding> {
+    let said = match engine.quick_check() {
+        Ok(wrong) if wrong.is_empty() => return None,
+        Ok(wrong) => format!("the database is damaged: {}", wrong.join("; ")),
+        Err(error) => error.to_string(),
+    };
+    Some(Finding::new(
+        HISTORY,
+        CheckState::Wrong,
+        said,
+        "`backstitch verify` lists everything that is lost; the rest can be read",
+    ))
+}
+
+/// Names work on the history that was interrupted, and what it lacks.
+fn unfinished(status: &Status) -> Vec<Finding> {
+    let mut all = Vec::new();
+    if let Some(operation) = &status.open_operation {
         all.push(Finding::new(
-            about,
+            HISTORY,
             CheckState::Warning,
             format!("{operation} was interrupted"),
             "the next `backstitch log` finishes or undoes it",
@@ -229,7 +247,7 @@ fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
     }
     if !status.gaps.is_empty() {
         all.push(Finding::new(
-            about,
+            HISTORY,
             CheckState::Warning,
             format!(
                 "{} could not be recorded",
@@ -240,17 +258,21 @@ fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
     }
     if status.coverage.pending {
         all.push(Finding::new(
-            about,
+            HISTORY,
             CheckState::Warning,
             "a scan ran out of time and is not finished",
             "`backstitch scan` finishes it",
         ));
     }
-    if let Some(limit) = config.most_bytes()
-        && retention::near(status.live_bytes, limit)
-    {
-        all.push(Finding::new(
-            about,
+    all
+}
+
+/// Warns if the store has nearly its largest size.
+fn nearly_at_limit(status: &Status, config: &Config) -> Option<Finding> {
+    let limit = config.most_bytes()?;
+    retention::near(status.live_bytes, limit).then(|| {
+        Finding::new(
+            HISTORY,
             CheckState::Warning,
             format!(
                 "the store uses {} of its limit of {}",
@@ -258,17 +280,8 @@ fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
                 render::bytes(limit)
             ),
             "`backstitch gc --dry-run` shows what would be squashed; `store.maxBytes` sets the limit",
-        ));
-    }
-    if all.is_empty() {
-        let count = usize::try_from(status.nodes).unwrap_or_default();
-        let count = render::plural(count, "checkpoint", "checkpoints");
-        all.push(Finding::good(
-            about,
-            format!("{count}, the database is intact"),
-        ));
-    }
-    all
+        )
+    })
 }
 
 /// Checks the breakpoints, and reports calls that ran although they were held.
