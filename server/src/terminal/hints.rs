@@ -1,5 +1,6 @@
 //! Hints after an error, in terms of the command line: its commands and options. Pure.
 
+use backstitch_core::model::{NodeId, OpId};
 use backstitch_core::{Hint, Listed};
 
 use super::paint;
@@ -7,40 +8,17 @@ use super::paint;
 pub fn text(hint: &Hint) -> String {
     let step = match hint {
         Hint::Plain(step) | Hint::Terminal(step) => step,
-        Hint::Whereabouts { path } => {
-            let path = paint::argument(path);
-            return format!(
-                "`backstitch log --path {path}` lists the checkpoints that have it; use one of them"
-            );
-        }
-        Hint::SameLabel { label, node } => {
-            let label = paint::argument(label);
-            return format!(
-                "name one by its number, such as {node}; `backstitch log --text {label}` lists them"
-            );
-        }
+        Hint::Whereabouts { path } => return checkpoints_with(path),
+        Hint::SameLabel { label, node } => return nodes_with(label, *node),
         Hint::Undo { op } => return format!("`backstitch undo {op}` undoes it"),
         Hint::UndoBefore { op, turn } => {
             return format!(
                 "`backstitch undo {op}` undoes that operation anyway; `backstitch revert t{turn}` undoes the turn"
             );
         }
-        Hint::UndoThere { op, branch } => {
-            let branch = paint::argument(branch);
-            return format!("`backstitch switch {branch}` first, then `backstitch undo {op}`");
-        }
-        Hint::OtherLine { node, branch } => {
-            let branch = paint::argument(branch);
-            return format!(
-                "`backstitch switch {branch}` switches to its branch; `backstitch rewind {node} --exact` restores its files here; --session S restores the work of that session only"
-            );
-        }
-        Hint::BranchAgain { name, head } => {
-            let name = paint::argument(name);
-            return format!(
-                "`backstitch branch create {name} --from {head}` restores it, then `backstitch switch {name}`"
-            );
-        }
+        Hint::UndoThere { op, branch } => return undo_on(branch, *op),
+        Hint::OtherLine { node, branch } => return of_other_branch(branch, *node),
+        Hint::BranchAgain { name, head } => return branch_again(name, *head),
         Hint::Begin => {
             "`backstitch checkpoint` records the current state; `backstitch setup` sets up an agent"
         }
@@ -87,6 +65,35 @@ pub fn text(hint: &Hint) -> String {
         Hint::NoHome => "set HOME, or pass --store-dir",
     };
     step.to_owned()
+}
+
+fn checkpoints_with(path: &str) -> String {
+    let path = paint::argument(path);
+    format!("`backstitch log --path {path}` lists the checkpoints that have it; use one of them")
+}
+
+fn nodes_with(label: &str, node: NodeId) -> String {
+    let label = paint::argument(label);
+    format!("name one by its number, such as {node}; `backstitch log --text {label}` lists them")
+}
+
+fn undo_on(branch: &str, op: OpId) -> String {
+    let branch = paint::argument(branch);
+    format!("`backstitch switch {branch}` first, then `backstitch undo {op}`")
+}
+
+fn of_other_branch(branch: &str, node: NodeId) -> String {
+    let branch = paint::argument(branch);
+    format!(
+        "`backstitch switch {branch}` switches to its branch; `backstitch rewind {node} --exact` restores its files here; --session S restores the work of that session only"
+    )
+}
+
+fn branch_again(name: &str, head: NodeId) -> String {
+    let name = paint::argument(name);
+    format!(
+        "`backstitch branch create {name} --from {head}` restores it, then `backstitch switch {name}`"
+    )
 }
 
 /// Returns the command that lists the valid names.
