@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::acts::QUESTION;
 use super::message::PermissionOption;
-use super::traffic::QUESTION;
 use crate::agents::{self, Abilities, Agent, AnswerPart, Gated, command_text};
 
 /// An agent that asks its client.

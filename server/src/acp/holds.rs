@@ -9,10 +9,11 @@ use backstitch_control::{Control, ProcessId, Subject};
 use backstitch_core::capture::{AgentEvent, EventKind};
 use backstitch_core::{Result, Workspace};
 
+use super::acts::Question;
 use super::gated::{AcpAgent, cancellation, refusal};
 use super::pump::LineSink;
 use super::recording::Places;
-use super::traffic::{Question, Traffic};
+use super::traffic::Traffic;
 use crate::control::gate::{Gate, GateCheck, GateOutcome, gates};
 use crate::control::words;
 use crate::host::agent_events::print;

@@ -2,6 +2,7 @@
 //! forwards every line byte for byte, records the turns and calls that it sees, and holds the agent's questions where a
 //! breakpoint says so. An error of the record is a line on stderr and a gap; the traffic continues.
 
+mod acts;
 mod gated;
 mod holds;
 mod message;
@@ -9,6 +10,7 @@ mod names;
 mod pump;
 mod recording;
 mod report;
+mod session_calls;
 mod tool_call;
 mod traffic;
 
@@ -25,12 +27,13 @@ use backstitch_control::ProcessId;
 
 use crate::agents::ACP_MARK;
 use crate::host::agent_events::print;
+use acts::ProxyAct;
 use backstitch_core::launch;
 use holds::Holds;
 use message::AcpMessage;
 use pump::{LineSink, PeerLine, forward};
 use recording::{EventQueue, Places};
-use traffic::{ProxyAct, Traffic, read_text};
+use traffic::{Traffic, read_text};
 
 /// Interval at which the agent's process is looked at.
 const TICK: Duration = Duration::from_millis(20);

@@ -14,8 +14,8 @@ use backstitch_control::{ProcessId, Subject};
 use backstitch_core::capture::{AgentEvent, EventKind};
 use backstitch_core::{Workspace, record_gap};
 
+use super::acts::{CallKey, Told};
 use super::gated::AcpAgent;
-use super::traffic::{CallKey, Told};
 use crate::control::gate::{GateCheck, gates};
 use crate::host::agent_events::{EventPlace, panic_text, print};
 

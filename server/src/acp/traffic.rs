@@ -8,58 +8,18 @@ use backstitch_control::now;
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolReport};
 use serde_json::json;
 
+use super::acts::{CallKey, ProxyAct, QUESTION, Question, Told};
 use super::message::{AcpMessage, Params, PermissionOption, ResultFields, ToolUpdate};
 use super::names;
 use super::report::FileText;
+use super::session_calls::{SessionCalls, bound};
 use super::tool_call::{CallProgress, OpenCall, ReadFileText};
 
 /// The version of the protocol that is understood.
 const VERSION: u64 = 1;
-/// Most requests without an answer, and most open calls of a session. Beyond it, the state begins anew.
-const MAX_OPEN: usize = 10_000;
 /// Time by which an agent may announce a call after it has begun, in microseconds: opencode tells a short command once it is
 /// done.
 const LATE_NEWS: i64 = 1_000_000;
-/// Name of the agent's question.
-pub const QUESTION: &str = "session/request_permission";
-
-/// An event for the record.
-#[derive(Clone, Debug)]
-pub struct Told {
-    pub event: AgentEvent,
-    /// A call ran without a question of the agent, so that no breakpoint could hold it.
-    pub unasked: bool,
-}
-
-/// A question of the agent about a call.
-#[derive(Clone, Debug)]
-pub struct Question {
-    /// The id of the request, as it stands in the line.
-    pub id: String,
-    /// The call, as an event before it.
-    pub event: AgentEvent,
-    pub options: Vec<PermissionOption>,
-}
-
-/// Consequence of a message.
-#[derive(Debug)]
-pub enum ProxyAct {
-    /// The event is recorded. The line does not wait.
-    Record(Told),
-    /// As `Record`, unless a question about the call comes right after it: then it does not run yet.
-    RecordSoon(Told),
-    /// Such an event of this session and call is not recorded.
-    Withdraw(CallKey),
-    /// The event is recorded before the line continues.
-    RecordFirst(Told),
-    /// The line may be held.
-    Ask(Box<Question>),
-    /// Questions of this session are not held any longer: its turn is cancelled.
-    Cancel(String),
-    /// A line for people.
-    Say(String),
-}
-
 /// A request of the client that waits for the agent's answer.
 #[derive(Debug)]
 enum ClientRequest {
@@ -85,25 +45,6 @@ enum AgentRequest {
     },
     Terminal(CallKey),
     Exit(CallKey),
-}
-
-/// A call of a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallKey {
-    pub session: String,
-    pub call: String,
-}
-
-#[derive(Debug, Default)]
-struct SessionCalls {
-    cwd: Option<PathBuf>,
-    /// An earlier conversation is reported again: nothing of it happens now.
-    is_loading: bool,
-    calls: HashMap<String, OpenCall>,
-    /// Order in which calls were first told, for a file that no call named.
-    newest: Vec<String>,
-    /// Calls of the proxy's own making, by the client's id of the terminal.
-    terminals: HashMap<String, String>,
 }
 
 /// The state of both directions.
@@ -619,41 +560,6 @@ impl Traffic {
             unasked: !call.asked,
             ..told
         }))
-    }
-}
-
-impl SessionCalls {
-    /// Returns a call, added if it is not known: some agents ask before they tell it.
-    fn call(&mut self, id: &str) -> &mut OpenCall {
-        if !self.calls.contains_key(id) {
-            self.add(id, OpenCall::default());
-        }
-        self.calls.entry(id.to_owned()).or_default()
-    }
-
-    fn add(&mut self, id: &str, call: OpenCall) {
-        if self.calls.len() >= MAX_OPEN {
-            self.calls.clear();
-            self.newest.clear();
-        }
-        self.calls.insert(id.to_owned(), call);
-        self.newest.push(id.to_owned());
-    }
-
-    /// Returns the newest call of a kind.
-    fn find(&self, is_it: impl Fn(&OpenCall) -> bool) -> Option<String> {
-        let newest = self.newest.iter().rev();
-        newest
-            .filter(|id| self.calls.get(*id).is_some_and(&is_it))
-            .map(Clone::clone)
-            .next()
-    }
-}
-
-/// Drops all entries of a map that has grown beyond any use: the other side does not answer.
-fn bound<T>(map: &mut HashMap<String, T>) {
-    if map.len() >= MAX_OPEN {
-        map.clear();
     }
 }
 
