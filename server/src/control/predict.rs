@@ -5,10 +5,13 @@
 //! opencode 1.18.33, Gemini CLI 0.61, Qwen Code 0.24.4, Copilot CLI 1.0.102. Cline's are read from its sources. A
 //! result that was not seen with the real tool is [`Outlook::Unsure`].
 
+mod blocks;
 mod edit;
+mod edit_effect;
 mod form;
 mod notebook;
 mod patch;
+mod replacement;
 mod shell;
 mod text;
 
