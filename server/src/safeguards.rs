@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::agents::switches::{self, FoundSwitch, OFF, SWITCH, SwitchedBy};
 use crate::agents::{self, Agent, Hooks, installed};
-use crate::control::lookup::region_now;
+use crate::control::line_texts::region_now;
 use crate::control::words;
 use crate::host::messages;
 use crate::host::turned_away::TurnedAway;

@@ -7,7 +7,7 @@ use backstitch_core::{Engine, Error, Locate, Workspace};
 
 use super::context::{self, current_dir};
 use super::options::GlobalArgs;
-use crate::control::lookup;
+use crate::control::paths;
 use crate::control::pattern::pattern;
 use crate::opening;
 use crate::render;
@@ -140,8 +140,8 @@ impl PathReader for TerminalPaths<'_> {
     }
 
     fn file(&self, typed: &str) -> backstitch_core::Result<String> {
-        let clean = lookup::clean(&self.cwd.join(typed));
-        let path = Path::new(&lookup::inside(self.root, &clean)).to_path_buf();
+        let clean = paths::clean(&self.cwd.join(typed));
+        let path = Path::new(&paths::inside(self.root, &clean)).to_path_buf();
         let inside = backstitch_core::model::RelPath::from_path(&path).ok_or_else(|| {
             Error::Usage(format!(
                 "{} is outside of {}",

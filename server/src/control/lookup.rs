@@ -1,26 +1,23 @@
 //! Facts about a call that a breakpoint asks for only if everything else lets it through: from the history, the files,
 //! and jq. Each is looked up once.
 
-use std::cell::OnceCell;
-use std::path::{Path, PathBuf};
+mod changes;
 
+use std::cell::OnceCell;
+use std::path::Path;
+
+use backstitch_control::condition::{self, Condition, ConditionInput, ConditionTurn};
 use backstitch_control::{
     Breakpoint, BreakpointId, BreakpointSpec, CallFacts, CallLookup, CallMoment, ChangedLines,
-    Control, Hit, LineRange, RegionState, SearchedFiles, Trigger, TurnFacts, fixed_start, follow,
+    Control, Hit, LineRange, RegionState, SearchedFiles, Trigger, TurnFacts, follow,
 };
 use backstitch_core::{Engine, Error, Result, SessionFacts, Workspace};
 
-use super::predict::{self, FileNow, Outlook, PredictedFile, Prediction};
+use super::line_texts::read_file;
+use super::matches;
+use super::predict::{self, Prediction};
 use crate::opening;
-use backstitch_control::condition::{
-    self, Condition, ConditionChange, ConditionInput, ConditionTurn,
-};
-use serde_json::Value;
 
-/// Maximum number of entries of directories that are read for one word of a command.
-const MAX_WALK: usize = 5000;
-/// Files of a tool of an unknown form that are looked at.
-const MAX_UNKNOWN: usize = 64;
 /// Microseconds of a minute.
 const MINUTE: i64 = 60 * 1_000_000;
 
@@ -115,7 +112,7 @@ impl<'a> Lookup<'a> {
             // the turn as it was before the call
             let own = self.changed()?;
             let lines = |file: &ChangedLines| {
-                let change = as_change(file);
+                let change = changes::as_change(file);
                 change.added + change.removed
             };
             let lines: u64 = own.iter().map(lines).sum();
@@ -183,9 +180,9 @@ impl<'a> Lookup<'a> {
             let turn = self.session()?.turn;
             let iteration = self.iteration()?;
             let predicted = if self.at.past.is_some() {
-                self.changed()?.iter().map(as_change).collect()
+                self.changed()?.iter().map(changes::as_change).collect()
             } else {
-                changes(&self.prediction(), &self.at.workspace.root)
+                changes::counted(&self.prediction(), &self.at.workspace.root)
             };
             let facts = self.at.facts;
             self.input = Some(ConditionInput {
@@ -234,67 +231,6 @@ impl<'a> Lookup<'a> {
             }
         }
     }
-}
-
-fn as_change(lines: &ChangedLines) -> ConditionChange {
-    ConditionChange {
-        path: lines.path.clone(),
-        added: lines.added.len() as u64,
-        removed: lines
-            .ranges
-            .iter()
-            .map(|range| u64::from(range.count))
-            .sum(),
-    }
-}
-
-/// Lines that a prediction adds and removes, by file.
-fn changes(prediction: &Prediction, root: &Path) -> Vec<ConditionChange> {
-    will_write(prediction)
-        .map(|file| {
-            let side = |content: &predict::PredictedContent| content.text().map(<[u8]>::to_vec);
-            let (old, new) = (side(&file.before), side(&file.after));
-            let (added, removed) = backstitch_core::diff::counts(
-                old.as_deref().unwrap_or_default(),
-                new.as_deref().unwrap_or_default(),
-            );
-            ConditionChange {
-                path: relative(root, &file.path),
-                added: added as u64,
-                removed: removed as u64,
-            }
-        })
-        .collect()
-}
-
-/// True if a side of a predicted file has no text that can be compared.
-fn is_unknown(file: &PredictedFile) -> bool {
-    use predict::PredictedContent::{Size, Unknown};
-    [&file.before, &file.after]
-        .iter()
-        .any(|side| matches!(side, Size(_) | Unknown))
-}
-
-/// The files that a call may write: also one whose text cannot be read here, whatever the prediction says of the tool.
-fn may_write(prediction: &Prediction) -> impl Iterator<Item = &PredictedFile> {
-    let files = match prediction {
-        Prediction::Files(files) => files.as_slice(),
-        Prediction::Unpredicted { .. } | Prediction::Reads { .. } => &[],
-    };
-    files
-        .iter()
-        .filter(|file| is_unknown(file) || !matches!(file.outlook, Outlook::Fails(_)))
-}
-
-/// The files that a call would write, unless the tool will refuse it.
-fn will_write(prediction: &Prediction) -> impl Iterator<Item = &PredictedFile> {
-    let files = match prediction {
-        Prediction::Files(files) => files.as_slice(),
-        Prediction::Unpredicted { .. } | Prediction::Reads { .. } => &[],
-    };
-    files
-        .iter()
-        .filter(|file| !matches!(file.outlook, Outlook::Fails(_)))
 }
 
 impl CallLookup for Lookup<'_> {
@@ -358,18 +294,9 @@ impl CallLookup for Lookup<'_> {
             return Ok(predicted.clone());
         }
         let prediction = self.prediction();
-        let lines = |file: &PredictedFile| {
-            let path = inside(&self.at.workspace.root, &file.path);
-            let side =
-                |content: &predict::PredictedContent| content.text().unwrap_or_default().to_vec();
-            ChangedLines {
-                unknown: is_unknown(file),
-                ..ChangedLines::between(&path, &side(&file.before), &side(&file.after))
-            }
-        };
-        let mut predicted: Vec<ChangedLines> = may_write(&prediction).map(lines).collect();
+        let mut predicted = changes::by_line(&prediction, &self.at.workspace.root);
         if matches!(prediction, Prediction::Unpredicted { .. }) {
-            predicted.extend(self.unknown_writes());
+            predicted.extend(changes::of_unknown_tool(&self.at.facts));
         }
         self.predicted = Some(predicted);
         Ok(self.predicted.clone().unwrap_or_default())
@@ -407,21 +334,11 @@ impl CallLookup for Lookup<'_> {
     }
 
     fn has_below(&mut self, dir: &str, pattern: &str) -> Result<bool> {
-        let Ok(pattern) = backstitch_control::glob(pattern) else {
-            return Ok(true);
-        };
-        let root = &self.at.workspace.root;
-        let is_match = |path: &str| pattern.is_match(path);
-        Ok(any_below(
-            root,
-            &root.join(dir),
-            &is_match,
-            &mut MAX_WALK.clone(),
-        ))
+        Ok(matches::has_below(&self.at.workspace.root, dir, pattern))
     }
 
     fn is_searched(&mut self, search: &SearchedFiles, pattern: &str) -> Result<bool> {
-        Ok(has_both(&self.at.workspace.root, search, pattern))
+        Ok(matches::has_both(&self.at.workspace.root, search, pattern))
     }
 
     fn was_let_go(&mut self) -> Result<bool> {
@@ -478,53 +395,7 @@ impl CallLookup for Lookup<'_> {
     }
 }
 
-/// Calls `f` with the texts that a tool of an unknown form may write.
-fn written_texts(name: &str, value: &Value, f: &mut dyn FnMut(&str)) {
-    const WRITTEN: [&str; 12] = [
-        "content", "text", "body", "data", "code", "value", "new", "insert", "replace", "patch",
-        "diff", "line",
-    ];
-    match value {
-        Value::String(text) => {
-            let name = name.to_ascii_lowercase();
-            if WRITTEN.iter().any(|word| name.contains(word)) && !name.contains("old") {
-                f(text);
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| written_texts(name, item, f)),
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                written_texts(name, value, f);
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
 impl Lookup<'_> {
-    /// The files that a tool of an unknown form names, if it has a text to write: as of an MCP server.
-    fn unknown_writes(&self) -> Vec<ChangedLines> {
-        let facts = self.at.facts;
-        if facts.reads {
-            return Vec::new();
-        }
-        let mut added = Vec::new();
-        written_texts("", facts.input, &mut |text| {
-            added.extend(text.lines().map(str::to_owned));
-        });
-        if added.is_empty() {
-            return Vec::new();
-        }
-        let named = facts.paths.iter().chain(facts.mentioned);
-        let write = |path: &String| ChangedLines {
-            path: path.clone(),
-            added: added.clone(),
-            unknown: true,
-            ..ChangedLines::default()
-        };
-        named.take(MAX_UNKNOWN).map(write).collect()
-    }
-
     /// The changes of a call that ran.
     fn changes_of_step(&self) -> Result<Vec<ChangedLines>> {
         let Some(call) = self.at.call else {
@@ -589,182 +460,6 @@ impl Lookup<'_> {
         let content = before.and_then(|placed| placed.image.content());
         content.map(|id| engine.content(&id)).transpose()
     }
-}
-
-/// True if a file below a directory matches, or the directory is too large to tell. `left`: entries that may be read.
-fn any_below(root: &Path, dir: &Path, is_match: &dyn Fn(&str) -> bool, left: &mut usize) -> bool {
-    let Ok(entries) = std::fs::read_dir(dir) else {
-        return false;
-    };
-    for entry in entries.flatten() {
-        if *left == 0 {
-            return true;
-        }
-        *left -= 1;
-        let path = entry.path();
-        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let found = if is_dir {
-            entry.file_name() != ".git" && any_below(root, &path, is_match, left)
-        } else {
-            is_match(&relative(root, &path))
-        };
-        if found {
-            return true;
-        }
-    }
-    false
-}
-
-/// Returns the paths that a word with wildcards stands for, as a shell expands it. `word`: relative to the root.
-pub fn expanded(root: &Path, word: &str) -> Vec<String> {
-    let mut found = vec![String::new()];
-    for part in word.split('/').filter(|part| !part.is_empty()) {
-        let join = |dir: &str, name: &str| {
-            if dir.is_empty() {
-                name.to_owned()
-            } else {
-                format!("{dir}/{name}")
-            }
-        };
-        let (fixed, is_plain) = fixed_start(part);
-        if is_plain {
-            found = found.iter().map(|dir| join(dir, &fixed)).collect();
-            continue;
-        }
-        let Ok(pattern) = backstitch_control::glob(part) else {
-            return Vec::new();
-        };
-        // `**` stands for no directory, too
-        let mut next = if part == "**" {
-            found.clone()
-        } else {
-            Vec::new()
-        };
-        for dir in &found {
-            let Ok(entries) = std::fs::read_dir(root.join(dir)) else {
-                continue;
-            };
-            for entry in entries.flatten() {
-                let name = entry.file_name().to_string_lossy().into_owned();
-                // a wildcard does not stand for the first dot
-                let is_hidden = name.starts_with('.') && !part.starts_with('.');
-                if !is_hidden && pattern.is_match(&name) && next.len() < MAX_WALK {
-                    next.push(join(dir, &name));
-                }
-            }
-        }
-        found = next;
-    }
-    found
-}
-
-/// True if a file of the workspace matches both patterns, or the tree is too large to tell.
-fn has_both(root: &Path, search: &SearchedFiles, pattern: &str) -> bool {
-    let compile = backstitch_control::glob;
-    let (Ok(one), Ok(other)) = (compile(pattern), compile(&search.glob)) else {
-        return true;
-    };
-    let is_match = |path: &str| one.is_match(path) && other.is_match(path);
-    any_below(
-        root,
-        &root.join(&search.dir),
-        &is_match,
-        &mut MAX_WALK.clone(),
-    )
-}
-
-/// True if a file of the workspace matches a pattern now. None: the tree is too large to tell.
-pub fn matches_now(root: &Path, pattern: &str) -> Option<bool> {
-    let (fixed, is_whole) = fixed_start(pattern);
-    if is_whole || fixed.starts_with('/') {
-        return Some(root.join(&fixed).symlink_metadata().is_ok());
-    }
-    let pattern = backstitch_control::glob(pattern).ok()?;
-    let dir = fixed.rsplit_once('/').map_or("", |(dir, _)| dir);
-    let mut left = MAX_WALK;
-    let is_match = |path: &str| pattern.is_match(path);
-    let found = any_below(root, &root.join(dir), &is_match, &mut left);
-    (left > 0).then_some(found)
-}
-
-/// Returns the lines of a `line` breakpoint in its file as it is now. None: it is of another kind, or has no text.
-pub fn region_now(
-    root: &Path,
-    control: &Control,
-    breakpoint: &Breakpoint,
-) -> Result<Option<RegionState>> {
-    let BreakpointSpec::Line(set) = &breakpoint.spec else {
-        return Ok(None);
-    };
-    let Some((_, base)) = control.breakpoints().region_base(breakpoint.id)? else {
-        return Ok(None);
-    };
-    let now = read_file(&root.join(&set.path)).ok().flatten();
-    Ok(Some(follow(&base, set.lines(), &now.unwrap_or_default())))
-}
-
-/// Returns a path relative to the root with `/`, absolute if it is outside of it.
-pub fn relative(root: &Path, path: &Path) -> String {
-    path.strip_prefix(root)
-        .unwrap_or(path)
-        .to_string_lossy()
-        .into_owned()
-}
-
-/// As `relative`, for a path that may lead into the root through a link outside of it.
-pub fn inside(root: &Path, path: &Path) -> String {
-    if !path.starts_with(root)
-        && let Some(real) = resolved(path)
-    {
-        return relative(root, &real);
-    }
-    relative(root, path)
-}
-
-/// Returns a path without links. Its end need not exist.
-pub fn resolved(path: &Path) -> Option<PathBuf> {
-    path.ancestors().find_map(|existing| {
-        let real = existing.canonicalize().ok()?;
-        let rest = path.strip_prefix(existing).ok()?;
-        Some(if rest.as_os_str().is_empty() {
-            real
-        } else {
-            real.join(rest)
-        })
-    })
-}
-
-/// Resolves `.` and `..` without a look at the disk.
-pub fn clean(path: &Path) -> PathBuf {
-    use std::path::Component;
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                clean.pop();
-            }
-            part => clean.push(part),
-        }
-    }
-    clean
-}
-
-/// Reads a file as it is. None: absent, or no file that has lines.
-pub fn read_file(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
-    Ok(match predict::read_disk(path)? {
-        FileNow::File(bytes) => Some(bytes),
-        FileNow::Absent | FileNow::TooLarge(_) | FileNow::Link(_) | FileNow::Directory => None,
-    })
-}
-
-/// Returns the text of a file of the workspace in which a `line` breakpoint is set.
-pub fn text_for_lines(root: &Path, path: &str) -> Result<Vec<u8>> {
-    let read = read_file(&root.join(path)).map_err(|source| Error::Io {
-        what: format!("read {path}"),
-        source,
-    })?;
-    read.ok_or_else(|| Error::NoLines(path.to_owned()))
 }
 
 fn seconds_since(started: i64) -> u64 {

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::agents::patch_headers;
 
-use super::lookup::{clean, expanded, relative, resolved};
+use super::matches::expanded;
+use super::paths::{clean, relative, resolved};
 
 /// Longest text of a field that may be a path, in bytes.
 const MAX_PATH: usize = 4096;

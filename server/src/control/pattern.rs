@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use backstitch_control::{fixed_start, literal_glob};
 
-use super::lookup::matches_now;
+use super::matches::matches_now;
 
 /// Characters that a pattern does not take literally.
 const WILDCARDS: [char; 5] = ['*', '?', '[', '{', '\\'];
@@ -141,7 +141,7 @@ fn below(root: &Path, absolute: &str, is_literal: bool) -> Option<String> {
             absolute.split(WILDCARDS).next().unwrap_or_default()
         };
         let at = fixed.rfind('/').filter(|at| *at > 0)?;
-        let real = super::lookup::resolved(Path::new(&absolute[..at]))?;
+        let real = super::paths::resolved(Path::new(&absolute[..at]))?;
         strip(&format!("{}{}", real.display(), &absolute[at..]))
     })
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::checks;
 use super::inverse::inverse;
-use super::lookup::relative;
+use super::paths::relative;
 use super::predict::{
     CallForm, Outlook, PredictedContent, PredictedFile, Prediction, ReadFile, absolute, form,
     predict, read_disk,

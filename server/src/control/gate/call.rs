@@ -9,8 +9,9 @@ use serde_json::Value;
 use super::answers;
 use super::event::GateCheck;
 use crate::control::input;
-use crate::control::lookup::{CallAt, PastCall, resolved};
+use crate::control::lookup::{CallAt, PastCall};
 use crate::control::named::{NamedByCall, by_call};
+use crate::control::paths::resolved;
 
 /// A call at the gate. Reading it costs nothing but its own text: no file of the workspace is opened.
 pub(super) struct GateCall<'a> {

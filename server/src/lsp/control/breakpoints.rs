@@ -14,7 +14,7 @@ use backstitch_protocol::{
 };
 
 use super::face;
-use crate::control::{follow_renames, lookup, view, words};
+use crate::control::{follow_renames, line_texts, view, words};
 use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::documents::document::Documents;
 use crate::lsp::features::views;
@@ -91,7 +91,7 @@ pub fn region(
     });
     let text = match open.next().and_then(|(_, document)| document.as_saved()) {
         Some(text) => Some(text),
-        None => lookup::read_file(&handle.root().join(&set.path))
+        None => line_texts::read_file(&handle.root().join(&set.path))
             .ok()
             .flatten(),
     };
@@ -153,7 +153,7 @@ fn base_of(
     });
     match open.next().and_then(|(_, document)| document.as_saved()) {
         Some(text) => Ok(text),
-        None => lookup::text_for_lines(handle.root(), path),
+        None => line_texts::text_for_lines(handle.root(), path),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::cli::choice::one_of;
 use crate::cli::command::{DeclaredCommand, OnCalls, TerminalCommand, decides, reads};
 use crate::cli::control::breakpoint::typed_kind::{TypedKind, examples};
 use crate::cli::control_context::{ControlContext, FACE};
-use crate::control::{follow_renames, lookup, view, words};
+use crate::control::{follow_renames, line_texts, view, words};
 use crate::opening;
 use crate::render::{self, BOLD, DIM, GREEN, PLAIN, YELLOW};
 use crate::safeguards;
@@ -224,7 +224,7 @@ fn read(context: &ControlContext, typed: TypedKind) -> CliResult<ReadBreakpoint>
         },
         made_by: FACE.to_owned(),
     };
-    let text = |path: &str| lookup::text_for_lines(&context.workspace.root, path);
+    let text = |path: &str| line_texts::text_for_lines(&context.workspace.root, path);
     Ok(typed.read(&context.paths()?, text)?)
 }
 
@@ -362,7 +362,11 @@ fn list(context: &ControlContext) -> CliResult<()> {
     if let Some(control) = &control {
         all = follow_renames::follow(&context.workspace, control, &all).unwrap_or(all);
         for one in &all {
-            regions.push(lookup::region_now(&context.workspace.root, control, one)?);
+            regions.push(line_texts::region_now(
+                &context.workspace.root,
+                control,
+                one,
+            )?);
         }
     }
     if context.out.json {
