@@ -174,6 +174,15 @@ impl Store {
         durable: Durable,
         f: impl FnOnce(&Connection) -> Result<(T, bool)>,
     ) -> Result<T> {
+        let (tx, there) = self.begin(durable)?;
+        let (value, is_news) = f(&tx)?;
+        self.finish(tx, there, is_news)?;
+        Ok(value)
+    }
+
+    /// Begins a write transaction. Returns the newest node with it.
+    // not generic, as `finish`: the code is compiled once, and not for each closure
+    fn begin(&self, durable: Durable) -> Result<(rusqlite::Transaction<'_>, i64)> {
         let level = match durable {
             Durable::Process => "PRAGMA synchronous=NORMAL",
             Durable::Power => "PRAGMA synchronous=FULL",
@@ -186,7 +195,11 @@ impl Store {
             gaps::append(&self.dir, &lost);
             self.write_bell(there);
         }
-        let (value, is_news) = f(&tx)?;
+        Ok((tx, there))
+    }
+
+    /// Commits a write transaction, and rings the bell for news.
+    fn finish(&self, tx: rusqlite::Transaction<'_>, there: i64, is_news: bool) -> Result<()> {
         let left = newest(&tx)?;
         if left < there {
             // removed on purpose
@@ -198,7 +211,7 @@ impl Store {
         if is_news {
             self.ring();
         }
-        Ok(value)
+        Ok(())
     }
 
     /// Writes derived data and does not ring the bell. Waits for other writers only if `must`.
@@ -207,15 +220,19 @@ impl Store {
         must: bool,
         f: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<T> {
+        let tx = self.begin_note(must)?;
+        let value = f(&tx)?;
+        tx.commit()?;
+        Ok(value)
+    }
+
+    fn begin_note(&self, must: bool) -> Result<rusqlite::Transaction<'_>> {
         self.conn.execute_batch("PRAGMA synchronous=NORMAL")?;
         self.no_wait.store(!must, Ordering::Relaxed);
         let begun =
             rusqlite::Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate);
         self.no_wait.store(false, Ordering::Relaxed);
-        let tx = begun?;
-        let value = f(&tx)?;
-        tx.commit()?;
-        Ok(value)
+        Ok(begun?)
     }
 
     /// Waits until the current writers have committed.
