@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 #[derive(Debug)]
 pub struct LensLine {
     pub line: usize,
-    pub lenses: Vec<String>,
+    pub titles: Vec<String>,
+    /// True if a lens rewinds.
+    pub rewinds: bool,
 }
 
 /// Opens a file in a language server, and asks for its lenses as an editor does.
@@ -53,12 +55,16 @@ pub fn lenses(mut server: Command, root: &Path, file: &str) -> Result<Vec<LensLi
         let line = lens["range"]["start"]["line"].as_u64().context("a line")?;
         let line = usize::try_from(line)?;
         let title = whole["command"]["title"].as_str().context("a title")?;
-        match above.last_mut().filter(|last| last.line == line) {
-            Some(last) => last.lenses.push(title.to_owned()),
-            None => above.push(LensLine {
+        if above.last().is_none_or(|last| last.line != line) {
+            above.push(LensLine {
                 line,
-                lenses: vec![title.to_owned()],
-            }),
+                titles: Vec::new(),
+                rewinds: false,
+            });
+        }
+        if let Some(last) = above.last_mut() {
+            last.titles.push(title.to_owned());
+            last.rewinds |= whole["command"]["command"] == "backstitch.rewind";
         }
     }
     pipes.request("shutdown", &Value::Null)?;

@@ -178,7 +178,7 @@ impl Demo<'_> {
             self.on(DIM, "in any editor, by `backstitch lsp`")
         ))?;
         for at in above.iter().take(LENSES) {
-            self.line(&format!("       {}", self.on(DIM, &at.lenses.join(" | "))))?;
+            self.line(&format!("       {}", self.on(DIM, &at.titles.join(" | "))))?;
             let line = lines.get(at.line).copied().unwrap_or_default();
             self.line(&format!("{:>5}  {line}", at.line + 1))?;
         }
@@ -187,10 +187,8 @@ impl Demo<'_> {
             self.line(&self.on(DIM, &more))?;
         }
         self.line("")?;
-        let titles = above.iter().flat_map(|at| &at.lenses);
-        let offered = titles.filter(|title| title.contains("rewind to here"));
-        ensure!(offered.count() > 0, "no lens offers a rewind");
-        self.good("an editor offers it right above the lines: rewind to here, fork, diff")?;
+        ensure!(above.iter().any(|at| at.rewinds), "no lens offers a rewind");
+        self.good("an editor offers it right above the lines: a rewind, a fork, a diff")?;
         self.line("")
     }
 
