@@ -3,7 +3,6 @@
 //! otherwise.
 
 mod acp;
-mod agents;
 mod bridge;
 mod cli;
 pub mod control;
@@ -24,16 +23,12 @@ mod restore_plan;
 mod restore_words;
 mod run;
 mod safeguards;
-mod settings_file;
 mod setup;
 mod terminal;
 mod to_protocol;
 mod transport;
 
 use std::process::ExitCode;
-
-#[cfg(fuzzing)]
-pub use agents::exercise as payload;
 
 /// Entry point of the binary.
 pub fn main() -> ExitCode {

@@ -1,8 +1,7 @@
 //! Options with which this program opens stores: those of the core, with the agents whose chat history it reads.
 
+use backstitch_agents::Aider;
 use backstitch_core::OpenOptions;
-
-use crate::agents::Aider;
 
 /// For a process that runs long.
 pub const SERVER: OpenOptions = OpenOptions::SERVER.with(&Aider);

@@ -4,13 +4,13 @@
 
 use std::path::{Path, PathBuf};
 
+use backstitch_agents::switches::{self, FoundSwitch, OFF, SWITCH, SwitchedBy};
+use backstitch_agents::{self as agents, Agent, Hooks, installed};
 use backstitch_control::{Attempt, Breakpoint, Control, RegionState, now};
 use backstitch_core::config::Config;
 use backstitch_core::{Engine, Workspace, user_config};
 use serde_json::{Value, json};
 
-use crate::agents::switches::{self, FoundSwitch, OFF, SWITCH, SwitchedBy};
-use crate::agents::{self, Agent, Hooks, installed};
 use crate::control::line_texts::region_now;
 use crate::control::words;
 use crate::host::messages;

@@ -13,7 +13,7 @@ from structure_checks import rust
 from . import comments
 
 MIN_WORDS = 4
-CLIENTS = ("vscode-extension/src/", "nvim-plugin/lua/", "nvim-plugin/plugin/", "server/clients/js/src/", "server/src/agents/")
+CLIENTS = ("vscode-extension/src/", "nvim-plugin/lua/", "nvim-plugin/plugin/", "server/clients/js/src/", "server/agents/src/")
 # comments that are the help of options
 HELP = re.compile(r"server/src/cli/(?:options|front_ends|completions|(?:branches|control|history|restore|review|store)/.+)\.rs")
 PYTHON_CLIENT = "server/clients/python/src/"

@@ -1,10 +1,10 @@
 //! The agent behind the proxy at the gate: its answers are those that it offers in its question. Pure.
 
+use backstitch_agents::{self as agents, Abilities, Agent, AnswerPart, Gated, command_text};
 use serde_json::{Value, json};
 
 use super::acts::QUESTION;
 use super::message::PermissionOption;
-use crate::agents::{self, Abilities, Agent, AnswerPart, Gated, command_text};
 
 /// An agent that asks its client.
 pub struct AcpAgent {

@@ -23,9 +23,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use backstitch_agents::ACP_MARK;
 use backstitch_control::ProcessId;
 
-use crate::agents::ACP_MARK;
 use crate::host::agent_events::print;
 use acts::ProxyAct;
 use backstitch_core::launch;

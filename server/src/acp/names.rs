@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::agents::{self, AGENTS};
+use backstitch_agents::{self as agents, AGENTS};
 
 /// Most characters of an agent's own name.
 const LONGEST: usize = 40;

@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use backstitch_agents as agents;
 use clap::{Args, ValueEnum};
 
-use crate::agents;
 use crate::cli::command::{DeclaredCommand, TerminalCommand, decides, reads, records};
 
 /// Record, rewind and undo a scripted agent in a scratch directory

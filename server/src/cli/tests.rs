@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
+use backstitch_agents as agents;
 use backstitch_protocol::{COMMANDS, REQUESTS};
 use clap::{CommandFactory, Parser};
 
 use super::args::{Cli, CliCommand, HistoryCommand};
 use super::command::TerminalCommand;
 use super::history::checkpoint::{CheckpointArgs, CheckpointCommand};
-use crate::agents;
 
 /// Command lines, at least one of each command, in the order of the help. The page has their effects; the tests of
 /// the real program run those that decide.

@@ -2,11 +2,10 @@
 //! refused that comes from inside an agent. The attempt is kept, and told to the user. It protects from accidents, not
 //! from code of the same user.
 
+use backstitch_agents as agents;
 use backstitch_control::{Control, Pause, PauseFilter, Subject, ancestors, starter};
 use backstitch_core::config::Config;
 use backstitch_core::{Result, Workspace};
-
-use crate::agents;
 
 /// The front end that a command comes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

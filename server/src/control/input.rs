@@ -1,9 +1,9 @@
 //! The input of a call as a value, also where it is no strict JSON. Pure.
 
+use backstitch_agents::Fields;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::agents::Fields;
 use crate::json_text::strict;
 
 /// Reads the input of a call. Half of a surrogate pair, as in a text that was cut inside of an emoji, is read as U+FFFD: agents

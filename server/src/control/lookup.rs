@@ -273,7 +273,7 @@ impl CallLookup for Lookup<'_> {
     }
 
     fn tokens(&mut self) -> Result<Option<u64>> {
-        let agent = crate::agents::agent(self.at.facts.agent);
+        let agent = backstitch_agents::agent(self.at.facts.agent);
         Ok(agent
             .zip(self.at.transcript)
             .and_then(|(agent, path)| agent.tokens(Path::new(path), self.at.prompt_id)))

@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use backstitch_agents::patch_headers;
 use backstitch_control::{CommandPlace, SearchedFiles, named_files};
 use backstitch_core::capture::{Effect, ToolCall};
 use serde_json::Value;
-
-use crate::agents::patch_headers;
 
 use super::matches::expanded;
 use super::paths::{clean, relative, resolved};

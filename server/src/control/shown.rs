@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use backstitch_agents as agents;
 use backstitch_control::{CallMoment, HeldCall, Pause, PauseDecision, Subject};
 use backstitch_core::diff;
 use backstitch_protocol::{self as protocol, CallFile, Text};
@@ -17,7 +18,6 @@ use super::predict::{
 };
 use super::proposal::Proposal;
 use super::words;
-use crate::agents;
 use crate::render;
 use crate::to_protocol;
 

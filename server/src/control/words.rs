@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use backstitch_agents as agents;
 use backstitch_control::{
     Attempt, BreakpointId, BreakpointSpec, HeldCall, Pause, PauseDecision, PauseState, Subject,
 };
@@ -11,7 +12,6 @@ use serde_json::Value;
 
 use super::pattern;
 use super::proposal::Proposal;
-use crate::agents;
 use crate::render;
 
 /// Stands in place of the front end that decided, where an agent withdraws its proposal.

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use backstitch_agents as agents;
 use tempfile::TempDir;
-
-use crate::agents;
 
 /// Files of this project, and an image.
 pub const FILES: &[(&str, &[u8])] = &[

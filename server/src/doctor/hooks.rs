@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use backstitch_agents::{self as agents, Agent, Hooks, UNTRUSTED, program};
 use serde_json::Value;
 
 use super::{CheckState, Finding, shown};
-use crate::agents::{self, Agent, Hooks, UNTRUSTED, program};
 use crate::render;
 use crate::safeguards::{self, WeaknessKind};
 

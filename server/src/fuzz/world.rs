@@ -3,11 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
+use backstitch_agents as agents;
 use backstitch_core::{Engine, Locate, Workspace};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::agents;
 use crate::lsp::documents::uri;
 use crate::opening;
 

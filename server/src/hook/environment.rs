@@ -8,10 +8,9 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use backstitch_agents::switches::{self, SwitchedBy};
+use backstitch_agents::{self as agents, Agent};
 use backstitch_control::agent_processes;
-
-use crate::agents::switches::{self, SwitchedBy};
-use crate::agents::{self, Agent};
 
 /// Name of the process once it has left the project's variables. No variable can claim it.
 const LEFT: &str = "backstitch (own environment)";

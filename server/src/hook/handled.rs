@@ -1,8 +1,8 @@
 //! The outcome of one event.
 
+use backstitch_agents::HookOutput;
 use backstitch_core::Workspace;
 
-use crate::agents::HookOutput;
 use crate::control::gate::GateOutcome;
 
 /// A handled event: the output for the agent, and the pause that is over once the agent has it.

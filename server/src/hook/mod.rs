@@ -13,12 +13,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use backstitch_agents::switches::{OFF, SWITCH};
+use backstitch_agents::{self as agents, Agent, Answer, HookOutput};
 use backstitch_control::{Subject, starter};
 use backstitch_core::capture::{AgentEvent, EventKind};
 use backstitch_core::{Engine, Workspace, record_gap};
 
-use crate::agents::switches::{OFF, SWITCH};
-use crate::agents::{self, Agent, Answer, HookOutput};
 use crate::control::evaluate;
 use crate::control::gate::{Gate, GateCheck, gates};
 use crate::host::agent_events::{EventPlace, panic_text, print};

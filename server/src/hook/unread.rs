@@ -3,13 +3,13 @@
 
 use std::path::PathBuf;
 
+use backstitch_agents::{Agent, Answer, AnswerPart, ToolDecision};
 use backstitch_control::armed_at;
 use backstitch_core::capture::{AgentEvent, EventKind};
 use backstitch_core::record_gap;
 use serde_json::{Value, json};
 
 use super::handled::Handled;
-use crate::agents::{Agent, Answer, AnswerPart, ToolDecision};
 use crate::control::words;
 use crate::host::agent_events::EventPlace;
 
@@ -103,7 +103,7 @@ impl Unread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agents::{AGENTS, agent};
+    use backstitch_agents::{AGENTS, agent};
 
     /// For each agent that can deny, a cut payload of a call is known as one, and others are not.
     #[test]

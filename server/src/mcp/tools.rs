@@ -118,7 +118,7 @@ fn output(fields: &[&str]) -> Arc<JsonObject> {
 
 #[cfg(test)]
 mod tests {
-    use crate::agents::own_tools::OWN_TOOLS;
+    use backstitch_agents::own_tools::OWN_TOOLS;
 
     #[test]
     fn hooks_know_all_tools() {

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use backstitch_agents::{self as agents, UNTRUSTED};
 use backstitch_core::config::Config;
 use serde_json::{Value, json};
 
-use crate::agents::{self, UNTRUSTED};
 use crate::cli::context;
 use crate::cli::front_ends::{SetupArgs, SetupScope};
 use crate::cli::options::GlobalArgs;

@@ -7,10 +7,9 @@ mod recording;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use backstitch_agents::settings_file::remove_unfinished;
+use backstitch_agents::{self as agents, Agent, HookEdit, SettingsPlan, installed, program};
 use serde_json::Value;
-
-use crate::agents::{self, Agent, HookEdit, SettingsPlan, installed, program};
-use crate::settings_file::remove_unfinished;
 
 pub use recording::{facts as recording_facts, recordings, repair};
 

@@ -4,14 +4,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use backstitch_agents::program::{self, Trouble};
+use backstitch_agents::settings_file::resolve_links;
+use backstitch_agents::{self as agents, Agent, HookEdit, Hooks, UNTRUSTED};
 use serde_json::{Value, json};
 
 use super::{SetupOutcome, SetupRequest, SetupResult};
-use crate::agents::program::{self, Trouble};
-use crate::agents::{self, Agent, HookEdit, Hooks, UNTRUSTED};
 use crate::render;
 use crate::safeguards::{self, Weakness, WeaknessKind};
-use crate::settings_file::resolve_links;
 
 /// One settings file with hooks of ours in it.
 #[derive(Clone, Debug, PartialEq, Eq)]

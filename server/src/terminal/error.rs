@@ -109,6 +109,7 @@ impl CliError {
         Self::new(ExitKind::NotFound, message)
     }
 
+    #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self {
             hint: Some(hint.into()),
@@ -116,6 +117,7 @@ impl CliError {
         }
     }
 
+    #[must_use]
     pub fn answer(self, answer: serde_json::Value) -> Self {
         Self {
             answer: Some(Box::new(answer)),

@@ -9,6 +9,7 @@ use super::paint::{self, DIM, PLAIN, Paint};
 const GAP: usize = 2;
 
 #[derive(Clone, Debug, Default)]
+#[must_use]
 pub struct TextLine {
     pieces: Vec<(Style, String)>,
     /// Right-aligned text that is never cut.

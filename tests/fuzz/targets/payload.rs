@@ -3,4 +3,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: &[u8]| backstitch::payload(input));
+fuzz_target!(|input: &[u8]| backstitch_agents::exercise(input));

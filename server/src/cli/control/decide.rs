@@ -3,13 +3,13 @@
 use std::ffi::OsString;
 use std::io::Read as _;
 
+use backstitch_agents::{self as agents, AnswerPart};
 use backstitch_control::{Control, Decided, Pause, PauseDecision, PauseState, Subject, Undone};
 use backstitch_core::Workspace;
 use backstitch_core::config::Config;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::agents::{self, AnswerPart};
 use crate::cli::complete;
 use crate::cli::control::held_text;
 use crate::cli::control_context::{ControlContext, FACE};

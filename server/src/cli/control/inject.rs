@@ -1,10 +1,10 @@
 //! `inject`: sends a text to the model of an agent.
 
+use backstitch_agents::{self as agents, AnswerPart};
 use backstitch_control::WaitingMessage;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::agents::{self, AnswerPart};
 use crate::cli::command::{DeclaredCommand, OnCalls, TerminalCommand, decides, reads};
 use crate::cli::complete;
 use crate::cli::control_context::{ControlContext, FACE};

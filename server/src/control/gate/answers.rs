@@ -1,9 +1,9 @@
 //! Decisions as answers to an agent. Pure.
 
+use backstitch_agents::{Answer, AnswerPart, Gated, ToolDecision};
 use backstitch_control::{Ability, CallMoment, PauseDecision};
 use backstitch_core::capture::EventKind;
 
-use crate::agents::{Answer, AnswerPart, Gated, ToolDecision};
 use crate::control::words;
 
 /// Returns the decisions that an agent can be told at one of its events.
@@ -149,7 +149,7 @@ pub fn moment_of(kind: &EventKind) -> Option<CallMoment> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agents;
+    use backstitch_agents as agents;
 
     /// A change that an agent takes at none of its events becomes a denial before the call, also where it was stored all the same.
     #[test]

@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use backstitch_agents::Gated;
 use backstitch_control::{Breakpoint, ProcessId, Subject};
 use backstitch_core::Workspace;
 use backstitch_core::capture::AgentEvent;
-
-use crate::agents::Gated;
 
 /// Time that an agent waits for a hook whose entry does not say so.
 const DEFAULT_HOOK_TIMEOUT: Duration = Duration::from_mins(1);

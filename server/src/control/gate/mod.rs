@@ -13,6 +13,7 @@ mod missed;
 mod outcome;
 mod verdict;
 
+use backstitch_agents::{AnswerPart, Gated};
 use backstitch_control::{
     Armed, CallMoment, Control, HeldCall, HoldOutcome, armed_at, armed_elsewhere, may_match,
 };
@@ -22,7 +23,6 @@ use backstitch_core::{Result, Workspace};
 
 use super::named::by_call;
 use super::{follow_renames, input, words};
-use crate::agents::{AnswerPart, Gated};
 use call::GateCall;
 pub use event::GateCheck;
 use holder::{HoldEnd, Holder};

@@ -1,5 +1,6 @@
 //! The gate's word on an event, and the answers of which it is made.
 
+use backstitch_agents::Answer;
 use backstitch_control::{
     Ability, CallMoment, Control, HeldCall, Hold, PauseDecision, PauseId, PauseOutcome, PauseState,
 };
@@ -8,7 +9,6 @@ use backstitch_core::capture::EventKind;
 
 use super::answers;
 use super::event::GateCheck;
-use crate::agents::Answer;
 use crate::control::{shown, words};
 
 /// The gate's word on an event.

@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use backstitch_agents::edit_rules::{Bom, EditRules, Ends};
+use backstitch_agents::{CLAUDE_RULES, CLINE_RULES};
 use serde_json::Value;
 
 use super::blocks;
@@ -11,8 +13,6 @@ use super::form::InputField;
 use super::replacement::{Pair, edit};
 use super::text::{NotText, Text, mostly_crlf, to_crlf, to_lf};
 use super::{FileNow, Outlook, PredictedContent, PredictedFile, ReadFile, ResolvedPath, resolve};
-use crate::agents::edit_rules::{Bom, EditRules, Ends};
-use crate::agents::{CLAUDE_RULES, CLINE_RULES};
 
 /// Returns the replacements of an input, in order. None: a field is missing or has another type.
 pub fn pairs(input: &Value) -> Option<Vec<Pair<'_>>> {

@@ -1,10 +1,10 @@
 //! Recognises an edit tool by its name and by the fields of its input.
 
+use backstitch_agents::edit_rules::{EditFields, EditRules, UNKNOWN};
+use backstitch_agents::edit_tool;
 use serde_json::Value;
 
 use super::shell::{self, ShellPatch};
-use crate::agents::edit_rules::{EditFields, EditRules, UNKNOWN};
-use crate::agents::edit_tool;
 
 /// Field of the input of an edit inside an editor: a list of `path` and `text`; null deletes the file.
 pub const EDITOR_TEXTS: &str = "applyEdit";

@@ -1,8 +1,9 @@
 //! Replacement of a text in a text, by the rules of a tool. Pure.
 
+use backstitch_agents::edit_rules::{DeletesLine, Dollars, EditRules, Ends, Fills};
+
 use super::edit_effect::EditEffect;
 use super::text::{count, is_mixed, to_crlf, to_lf};
-use crate::agents::edit_rules::{DeletesLine, Dollars, EditRules, Ends, Fills};
 
 /// One replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]

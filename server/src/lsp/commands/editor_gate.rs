@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use backstitch_agents::{Abilities, AnswerPart, Gated, ToolDecision};
 use backstitch_control::{Armed, Subject, armed_at, starter};
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall};
 use backstitch_protocol::FailureKind;
 use serde_json::{Value, json};
 
 use super::workspace_edit::{EditParts, FilesAfter};
-use crate::agents::{Abilities, AnswerPart, Gated, ToolDecision};
 use crate::control::gate::GateCheck;
 use crate::control::predict::EDITOR_TEXTS;
 use crate::control::words;

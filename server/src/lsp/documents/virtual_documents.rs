@@ -5,10 +5,10 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use backstitch_agents::settings_file;
 use tempfile::TempDir;
 
 use super::uri;
-use crate::settings_file;
 
 /// Texts of virtual documents, which the client may request again.
 #[derive(Debug, Default)]

@@ -9,10 +9,10 @@ mod zed;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use backstitch_agents::home;
+use backstitch_agents::settings_file::SettingsFile;
 
 use super::{SetupOutcome, SetupRequest, SetupResult, binary};
-use crate::agents::home;
-use crate::settings_file::SettingsFile;
 
 /// An editor that can be set up.
 #[derive(Debug)]

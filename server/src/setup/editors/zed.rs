@@ -6,10 +6,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use backstitch_agents::home;
+use backstitch_agents::settings_file::SettingsFile;
 
 use super::super::{SetupOutcome, SetupRequest};
-use crate::agents::home;
-use crate::settings_file::SettingsFile;
 
 /// Start of the manifest, which marks the directory as ours.
 const MARKER: &str = "# Written by `backstitch setup zed`";

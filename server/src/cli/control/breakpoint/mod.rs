@@ -230,7 +230,7 @@ fn read(context: &ControlContext, typed: TypedKind) -> CliResult<ReadBreakpoint>
 
 /// Notes a scope that has no call yet: it may be mistyped.
 fn tell_unknown(context: &ControlContext, scope: &BreakpointScope) {
-    let known: Vec<&str> = crate::agents::AGENTS
+    let known: Vec<&str> = backstitch_agents::AGENTS
         .iter()
         .map(|agent| agent.name())
         .collect();
@@ -281,7 +281,7 @@ fn unwatched(outcome: Unattended, moment: CallMoment) -> &'static str {
 
 /// Returns the known tool that has this name in other letters.
 fn other_case(name: &str) -> Option<&'static str> {
-    let known = crate::agents::tool_names();
+    let known = backstitch_agents::tool_names();
     if known.contains(&name) {
         return None;
     }
