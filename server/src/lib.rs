@@ -5,30 +5,24 @@
 mod acp;
 mod bridge;
 mod cli;
-pub mod control;
 mod demo;
 mod doctor;
-mod file_changes;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod hook;
-mod host;
-mod json_text;
 mod lsp;
 mod mcp;
-mod opening;
-mod query;
-mod render;
-mod restore_plan;
-mod restore_words;
 mod run;
-mod safeguards;
 mod setup;
-mod terminal;
-mod to_protocol;
 mod transport;
 
 use std::process::ExitCode;
+
+// shared by the front ends, which name them as modules of this crate
+pub(crate) use backstitch_work::{
+    control, file_changes, host, json_text, opening, query, render, restore_plan, restore_words,
+    safeguards, terminal, to_protocol,
+};
 
 /// Entry point of the binary.
 pub fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! All texts that the language server shows to people stand in `server/src/lsp/messages` and `server/src/host/messages.rs`, so
+//! All texts that the language server shows to people stand in `server/src/lsp/messages` and `server/work/src/host/messages.rs`, so
 //! that they can be translated: no other source of `lsp`, `host` and `transport` has a sentence. Names of methods and
 //! keys are not sentences, and the log is for developers.
 
@@ -122,22 +122,22 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
 }
 
 fn server() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/src")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../server")
 }
 
 /// The sources that the language server is made of.
 fn of_server() -> Vec<PathBuf> {
     let rooms = [
-        "lsp",
-        "lsp/commands",
-        "lsp/dispatch",
-        "lsp/documents",
-        "lsp/features",
-        "lsp/handler",
-        "lsp/session",
-        "lsp/unsaved",
-        "host",
-        "transport",
+        "src/lsp",
+        "src/lsp/commands",
+        "src/lsp/dispatch",
+        "src/lsp/documents",
+        "src/lsp/features",
+        "src/lsp/handler",
+        "src/lsp/session",
+        "src/lsp/unsaved",
+        "src/transport",
+        "work/src/host",
     ];
     rooms
         .iter()
@@ -180,10 +180,10 @@ fn user_facing_text_is_in_the_messages_module() {
 /// The check detects sentences: without detection it would pass as well.
 #[test]
 fn sentences_are_detected() {
-    let messages = fs::read_to_string(server().join("lsp/messages/mod.rs")).expect("a source");
+    let messages = fs::read_to_string(server().join("src/lsp/messages/mod.rs")).expect("a source");
     let messages = sentences(&messages);
     assert!(messages.len() > 25, "{messages:?}");
-    for path in sources(&server().join("lsp/messages")) {
+    for path in sources(&server().join("src/lsp/messages")) {
         let found = sentences(&fs::read_to_string(&path).expect("a source"));
         assert!(found.len() > 3, "{}: {found:?}", path.display());
     }

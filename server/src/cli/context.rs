@@ -13,17 +13,10 @@ use backstitch_core::{Engine, Locate, Workspace};
 use super::options::GlobalArgs;
 use crate::opening;
 use crate::query::paths::TypedPaths;
-use crate::query::{QueryError, revs};
+use crate::query::revs;
 use crate::render;
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 use crate::terminal::out::Out;
-
-impl From<QueryError> for CliError {
-    fn from(error: QueryError) -> Self {
-        let hint = error.hint.as_ref();
-        Self::of_engine(error.kind, error.is_unrecorded, error.message, hint)
-    }
-}
 
 #[derive(Debug)]
 pub struct CommandContext<'a> {

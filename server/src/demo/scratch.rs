@@ -15,8 +15,11 @@ pub const FILES: &[(&str, &[u8])] = &[
     ("README.md", include_bytes!("../../../README.md")),
     ("LICENSE", include_bytes!("../../../LICENSE-MIT")),
     ("logo.png", include_bytes!("logo.png")),
-    ("src/line.rs", include_bytes!("../terminal/line.rs")),
-    ("src/render.rs", include_bytes!("../render.rs")),
+    (
+        "src/line.rs",
+        include_bytes!("../../work/src/terminal/line.rs"),
+    ),
+    ("src/render.rs", include_bytes!("../../work/src/render.rs")),
     ("src/hook.rs", include_bytes!("../hook/mod.rs")),
 ];
 

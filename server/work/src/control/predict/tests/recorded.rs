@@ -5,7 +5,7 @@ use super::*;
 /// The inputs of recorded payloads lead to what the programs wrote then.
 #[test]
 fn recorded_payloads() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/agents/payloads/");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/agents/payloads/");
     let main = "fn main() {\n    println!(\"one\");\n}\n";
     let two = main.replace("one", "two");
     let files = [
@@ -85,8 +85,9 @@ fn recorded_payloads() {
 /// A notebook as Claude Code rewrote it.
 #[test]
 fn notebooks() {
-    let text =
-        include_str!("../../../../../tests/agents/payloads/claude/PostToolUse-NotebookEdit.json");
+    let text = include_str!(
+        "../../../../../../tests/agents/payloads/claude/PostToolUse-NotebookEdit.json"
+    );
     let payload: Value = serde_json::from_str(text).expect("JSON");
     let response = &payload["tool_response"];
     let (before, after) = (

@@ -39,7 +39,7 @@ fn calls() -> Vec<Call<'static>> {
 
 #[test]
 fn files_of_the_real_claude_code_are_those_predicted() {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests");
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
     let agents = std::env::var_os("BACKSTITCH_TEST_AGENTS")
         .map_or_else(|| tests.join(".cache/agents"), PathBuf::from);
     if !agents.join("bin/claude").exists() {

@@ -11,6 +11,8 @@ pub mod when;
 
 use backstitch_core::{Error, ErrorKind, Hint};
 
+use crate::terminal::error::CliError;
+
 /// A question that has no answer.
 #[derive(Debug)]
 pub struct QueryError {
@@ -33,6 +35,7 @@ impl QueryError {
         }
     }
 
+    #[must_use]
     pub fn hint(self, hint: impl Into<Hint>) -> Self {
         Self {
             hint: Some(hint.into()),
@@ -49,5 +52,12 @@ impl From<Error> for QueryError {
             hint: error.hint(),
             is_unrecorded: matches!(error, Error::NoStore(_)),
         }
+    }
+}
+
+impl From<QueryError> for CliError {
+    fn from(error: QueryError) -> Self {
+        let hint = error.hint.as_ref();
+        Self::of_engine(error.kind, error.is_unrecorded, error.message, hint)
     }
 }

@@ -127,7 +127,7 @@ mod tests {
     /// Each word has one row, its help fits into the column, and `repl.md` names it.
     #[test]
     fn words_are_declared_once() {
-        let page = include_str!("../../../docs/repl.md");
+        let page = include_str!("../../../../docs/repl.md");
         let mut all: Vec<&str> = WORDS.iter().flat_map(|word| word.names).copied().collect();
         for word in &WORDS {
             assert!(word.names[0].len() + word.arguments.len() + 1 < COLUMN);

@@ -1,0 +1,15 @@
+//! Work that all front ends share: engines at work, held calls, questions on the history, the terminal, and answers as text and
+//! as types of the protocol. Owns no command and no server.
+
+pub mod control;
+pub mod file_changes;
+pub mod host;
+pub mod json_text;
+pub mod opening;
+pub mod query;
+pub mod render;
+pub mod restore_plan;
+pub mod restore_words;
+pub mod safeguards;
+pub mod terminal;
+pub mod to_protocol;
