@@ -1,4 +1,4 @@
-//! All texts that the language server shows to people stand in `server/src/lsp/messages` and `server/work/src/host/messages.rs`, so
+//! All texts that the language server shows to people stand in `server/src/lsp/messages` and `server/frontend/src/host/messages.rs`, so
 //! that they can be translated: no other source of `lsp`, `host` and `transport` has a sentence. Names of methods and
 //! keys are not sentences, and the log is for developers.
 

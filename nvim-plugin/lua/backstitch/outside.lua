@@ -5,7 +5,7 @@ local M = {}
 local REPLACED = '\u{fffd}'
 
 --- Characters that a reader does not see, or that make a text look like another one: marks of direction, separators of lines,
---- characters without a width. The list of `server/work/src/terminal/safe_text.rs`, without control characters.
+--- characters without a width. The list of `server/frontend/src/terminal/safe_text.rs`, without control characters.
 ---@type [integer, integer][]
 local DECEIVE = {
   { 0x80, 0x9f },

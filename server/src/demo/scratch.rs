@@ -17,9 +17,12 @@ pub const FILES: &[(&str, &[u8])] = &[
     ("logo.png", include_bytes!("logo.png")),
     (
         "src/line.rs",
-        include_bytes!("../../work/src/terminal/line.rs"),
+        include_bytes!("../../frontend/src/terminal/line.rs"),
     ),
-    ("src/render.rs", include_bytes!("../../work/src/render.rs")),
+    (
+        "src/render.rs",
+        include_bytes!("../../frontend/src/render.rs"),
+    ),
     ("src/hook.rs", include_bytes!("../hook/mod.rs")),
 ];
 

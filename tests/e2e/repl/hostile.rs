@@ -127,7 +127,7 @@ fn the_product_has_no_unpickler() {
         "server/control/src",
         "server/core/src",
         "server/protocol/src",
-        "server/work/src",
+        "server/frontend/src",
     ] {
         let directory = in_repository(directory);
         for file in files(&directory, ".rs") {

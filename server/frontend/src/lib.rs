@@ -1,5 +1,5 @@
-//! Work that all front ends share: engines at work, held calls, questions on the history, the terminal, and answers as text and
-//! as types of the protocol. Owns no command and no server.
+//! The shared part of all front ends: engines at work, held calls, questions on the history, the terminal. Turns answers into text
+//! and into types of the protocol. Owns no command and no server.
 
 pub mod control;
 pub mod file_changes;
