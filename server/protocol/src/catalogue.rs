@@ -4,34 +4,35 @@ use std::any::type_name;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, from_value, to_value};
+use serde_json::Value;
 
 use crate::arguments::{ArgumentError, Field, Params as _, Rule};
 use crate::{
     AddBreakpointParams, ApplyEditParams, ApplyEditResult, BackParams, BlameResult,
     BreakpointParams, BreakpointResult, BreakpointsChanged, BreakpointsResult, CallsParams,
-    CallsResult, ChangedOnDisk, Checkpoint, CheckpointParams, CheckpointResult, CommandFailed,
-    ContentParams, ContentResult, DecisionResult, DidCheckpoint, DidFork, DidHit, DidPause,
-    DidResume, DidRewind, DidSwitch, DiffParams, DiffResult, DocumentParams, DraftParams,
-    EditBreakpointParams, FailureData, ForkParams, ForkResult, HeldParams, InjectParams,
-    InjectResult, MergeParams, MergeResult, NewCheckpointParams, ObjectParams, ObjectResult,
-    PauseChanged, PauseDetails, PauseDetailsParams, PauseParams, PausesParams, PausesResult,
-    PinParams, PinResult, PlanParams, PlanResult, PredictParams, PredictResult, RedoParams,
-    RefuseParams, RemovedResult, ReplChanged, ReplCloseParams, ReplEvalParams, ReplEvalResult,
-    ReplListParams, ReplListResult, ReplOutput, ReplShowParams, ReplShowResult, ReplStartParams,
-    ReplStartResult, RestoreResult, ResumeParams, RevertParams, ReviewParams, ReviewResult,
-    RewindParams, SessionsResult, ShowDiffParams, ShowTimelineParams, ShowTimelineResult,
-    SkipParams, StackParams, StackResult, Status, StepParams, SwitchParams, TagParams, TagResult,
-    TimelineChanged, TimelineParams, TimelineResult, ToggleBreakpointParams, ToggleResult,
-    TurnBeginParams, TurnEndParams, TurnResult, UndoParams, Where,
+    CallsResult, ChangedOnDisk, Checkpoint, CheckpointParams, CheckpointResult, ContentParams,
+    ContentResult, DecisionResult, DidCheckpoint, DidFork, DidHit, DidPause, DidResume, DidRewind,
+    DidSwitch, DiffParams, DiffResult, DocumentParams, DraftParams, EditBreakpointParams,
+    FailureData, ForkParams, ForkResult, HeldParams, InjectParams, InjectResult, MergeParams,
+    MergeResult, NewCheckpointParams, ObjectParams, ObjectResult, PauseChanged, PauseDetails,
+    PauseDetailsParams, PauseParams, PausesParams, PausesResult, PinParams, PinResult, PlanParams,
+    PlanResult, PredictParams, PredictResult, RedoParams, RefuseParams, RemovedResult, ReplChanged,
+    ReplCloseParams, ReplEvalParams, ReplEvalResult, ReplListParams, ReplListResult, ReplOutput,
+    ReplShowParams, ReplShowResult, ReplStartParams, ReplStartResult, RestoreResult, ResumeParams,
+    RevertParams, ReviewParams, ReviewResult, RewindParams, SessionsResult, ShowDiffParams,
+    ShowTimelineParams, ShowTimelineResult, SkipParams, StackParams, StackResult, Status,
+    StepParams, SwitchParams, TagParams, TagResult, TimelineChanged, TimelineParams,
+    TimelineResult, ToggleBreakpointParams, ToggleResult, TurnBeginParams, TurnEndParams,
+    TurnResult, UndoParams, Where,
 };
 
-/// A protocol type, described by its name, its round trip and, in tests, its schema.
+/// A protocol type, described by its name and, for tests, by its round trip and its schema.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     path: fn() -> &'static str,
     /// Deserializes a value as this type and serializes it again.
-    round_trip: fn(Value) -> serde_json::Result<Value>,
+    #[cfg(feature = "checks")]
+    pub(crate) round_trip: fn(Value) -> serde_json::Result<Value>,
     #[cfg(test)]
     pub(crate) schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
 }
@@ -106,31 +107,12 @@ pub trait Wire: Serialize + DeserializeOwned {}
 #[cfg(not(test))]
 impl<T: Serialize + DeserializeOwned> Wire for T {}
 
-impl CommandSpec {
-    /// Checks that a value is an answer to this command: its result, or `CommandFailed`.
-    pub fn answers(self, value: &Value) -> Result<(), String> {
-        let failed = Shape::of::<CommandFailed>();
-        match self.result.is(value) {
-            Err(wrong) if failed.is(value).is_err() => Err(wrong),
-            _ => Ok(()),
-        }
-    }
-}
-
-fn covers(whole: &Value, part: &Value) -> bool {
-    match (whole, part) {
-        (Value::Object(whole), Value::Object(part)) => part
-            .iter()
-            .all(|(key, value)| whole.get(key).is_some_and(|whole| covers(whole, value))),
-        _ => whole == part,
-    }
-}
-
 impl Shape {
     pub(crate) const fn of<T: Wire>() -> Self {
         Self {
             path: type_name::<T>,
-            round_trip: |value| to_value(from_value::<T>(value)?),
+            #[cfg(feature = "checks")]
+            round_trip: |value| serde_json::to_value(serde_json::from_value::<T>(value)?),
             #[cfg(test)]
             schema: schemars::SchemaGenerator::subschema_for::<T>,
         }
@@ -139,37 +121,6 @@ impl Shape {
     pub fn name(self) -> &'static str {
         let path = (self.path)();
         path.rsplit("::").next().unwrap_or(path)
-    }
-
-    /// Checks that a value is exactly this type: no required field is missing and none is unknown.
-    pub fn is(self, value: &Value) -> Result<(), String> {
-        let round_trip = self.round_trip(value)?;
-        if round_trip == *value {
-            Ok(())
-        } else {
-            Err(format!(
-                "not a {}: {value}\nread as one, it is {round_trip}",
-                self.name()
-            ))
-        }
-    }
-
-    /// Checks that a value is this type, possibly with optional fields left out.
-    pub fn takes(self, value: &Value) -> Result<(), String> {
-        let round_trip = self.round_trip(value)?;
-        if covers(&round_trip, value) {
-            Ok(())
-        } else {
-            Err(format!(
-                "unknown fields for {}: {value}\nthe known ones are {round_trip}",
-                self.name()
-            ))
-        }
-    }
-
-    fn round_trip(self, value: &Value) -> Result<Value, String> {
-        (self.round_trip)(value.clone())
-            .map_err(|error| format!("{}: {error}: {value}", self.name()))
     }
 }
 
@@ -190,7 +141,7 @@ const fn notification<P: Wire>(method: &'static str) -> Notification {
 macro_rules! requests {
     ($($variant:ident($params:ty) -> $result:ty = $effect:ident $method:literal;)*) => {
         /// Requests from the client.
-        pub const REQUESTS: &[RequestSpec] = &[$(RequestSpec {
+        pub static REQUESTS: &[RequestSpec] = &[$(RequestSpec {
             method: $method,
             effect: Effect::$effect,
             params: Shape::of::<$params>(),
@@ -227,7 +178,7 @@ macro_rules! requests {
 macro_rules! commands {
     ($($variant:ident($params:ty) -> $result:ty = $effect:ident $name:literal, $title:literal;)*) => {
         /// Commands, in the order in which the server offers them.
-        pub const COMMANDS: &[CommandSpec] = &[$(CommandSpec {
+        pub static COMMANDS: &[CommandSpec] = &[$(CommandSpec {
             name: $name,
             effect: Effect::$effect,
             title: $title,
@@ -367,7 +318,7 @@ impl Command {
 }
 
 /// Notifications from the server.
-pub const NOTIFICATIONS: &[Notification] = &[
+pub static NOTIFICATIONS: &[Notification] = &[
     notification::<DidCheckpoint>("backstitch/didCheckpoint"),
     notification::<DidRewind>("backstitch/didRewind"),
     notification::<DidFork>("backstitch/didFork"),

@@ -7,6 +7,8 @@
 
 mod arguments;
 mod catalogue;
+#[cfg(feature = "checks")]
+mod checks;
 mod control;
 #[cfg(test)]
 mod declarations;

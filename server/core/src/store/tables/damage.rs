@@ -1,6 +1,6 @@
 //! Values that no row of ours has. The error names the table and the row, and is never the same as an empty result.
 
-use rusqlite::types::FromSqlError;
+use rusqlite::types::{FromSqlError, ValueRef};
 use rusqlite::{Connection, Row, Rows};
 
 use crate::error::{Error, Result, is_damage};
@@ -33,20 +33,23 @@ fn reason(error: &rusqlite::Error) -> String {
 /// Adds the table and the row to an error about a value.
 pub trait InRow<T> {
     /// `row` names the row: `the call 5`.
-    fn in_row(self, conn: &Connection, row: impl FnOnce() -> String) -> Result<T>;
+    fn in_row(self, conn: &Connection, row: impl Fn() -> String) -> Result<T>;
 }
 
 impl<T> InRow<T> for rusqlite::Result<T> {
-    fn in_row(self, conn: &Connection, row: impl FnOnce() -> String) -> Result<T> {
-        self.map_err(|e| {
-            if !is_damage(&e) {
-                return Error::Sqlite(e);
-            }
-            Error::Damaged {
-                path: conn.path().unwrap_or("in memory").into(),
-                reason: format!("{} is damaged: {}", row(), reason(&e)),
-            }
-        })
+    fn in_row(self, conn: &Connection, row: impl Fn() -> String) -> Result<T> {
+        self.map_err(|e| in_row(e, conn, &row))
+    }
+}
+
+// not generic: the code is compiled once, and not for each query
+fn in_row(error: rusqlite::Error, conn: &Connection, row: &dyn Fn() -> String) -> Error {
+    if !is_damage(&error) {
+        return Error::Sqlite(error);
+    }
+    Error::Damaged {
+        path: conn.path().unwrap_or("in memory").into(),
+        reason: format!("{} is damaged: {}", row(), reason(&error)),
     }
 }
 
@@ -69,14 +72,17 @@ pub fn read_all<T, C: FromIterator<T>>(
 }
 
 /// The first column in words.
-fn key(row: &Row<'_>) -> String {
-    use rusqlite::types::ValueRef;
-    match row.get_ref(0) {
-        Ok(ValueRef::Integer(n)) => n.to_string(),
-        Ok(ValueRef::Text(text) | ValueRef::Blob(text)) => {
+pub fn key(row: &Row<'_>) -> String {
+    printed(row.get_ref(0).unwrap_or(ValueRef::Null))
+}
+
+pub fn printed(key: ValueRef<'_>) -> String {
+    match key {
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Text(text) | ValueRef::Blob(text) => {
             format!("`{}`", String::from_utf8_lossy(text))
         }
-        _ => "?".to_owned(),
+        ValueRef::Real(_) | ValueRef::Null => "?".to_owned(),
     }
 }
 

@@ -3,7 +3,7 @@
 use rusqlite::types::{FromSql, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
-use super::damage::{InRow, read_all};
+use super::damage::{InRow, key, printed, read_all};
 use crate::error::{Error, Result};
 use crate::model::{ContentId, Image};
 
@@ -131,20 +131,7 @@ impl Table {
         row: &Row<'_>,
         read: rusqlite::Result<T>,
     ) -> Result<T> {
-        read.in_row(conn, || {
-            let key = row.get_ref(0).unwrap_or(ValueRef::Null);
-            format!("row {} of table {}", printed(key), self.0)
-        })
-    }
-}
-
-fn printed(key: ValueRef<'_>) -> String {
-    match key {
-        ValueRef::Integer(number) => number.to_string(),
-        ValueRef::Text(text) | ValueRef::Blob(text) => {
-            format!("`{}`", String::from_utf8_lossy(text))
-        }
-        ValueRef::Real(_) | ValueRef::Null => "?".to_owned(),
+        read.in_row(conn, || format!("row {} of table {}", key(row), self.0))
     }
 }
 
