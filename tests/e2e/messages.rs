@@ -137,7 +137,7 @@ fn of_server() -> Vec<PathBuf> {
         "src/lsp/session",
         "src/lsp/unsaved",
         "src/transport",
-        "work/src/host",
+        "frontend/src/host",
     ];
     rooms
         .iter()
