@@ -187,10 +187,7 @@ impl Pauses<'_> {
         }
         match open.len() {
             1 => Ok(open.remove(0)),
-            0 => Err(Error::refused(
-                "no call is held",
-                Hint::terminal("`backstitch pauses --all` lists earlier ones"),
-            )),
+            0 => Err(Error::NothingHeld),
             _ => {
                 let names: Vec<String> = open.iter().map(|pause| pause.id.to_string()).collect();
                 Err(Error::Usage(format!(

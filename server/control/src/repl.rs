@@ -22,6 +22,10 @@ pub struct ReplSession {
     pub process: Option<i64>,
     /// The function that is paused: the watched one, else that of the innermost frame. At an agent's call: the tool.
     pub function: String,
+    /// The letter of the agent's session.
+    pub letter: Option<String>,
+    /// The prompt of the turn that is held.
+    pub prompt: Option<String>,
     /// The reason of the pause: `pause("here")`, `calls Edit`. None: the pause is no longer kept.
     pub why: Option<String>,
     /// The breakpoint of the pause.
@@ -58,12 +62,13 @@ pub struct ReplEntry {
 
 impl ReplEntry {
     /// The parts that are shown: `error`, `both` (the printed text, then the value), `value`, `stdout` or `nothing`
-    /// (S5-106…108).
+    /// (S5-106…108). Python's `None` is not shown, as in its own REPL.
     pub fn shows(&self) -> &'static str {
+        let is_none = self.output == "None" && !self.input.starts_with('!');
         match (
             self.is_error,
             !self.stdout.is_empty(),
-            !self.output.is_empty(),
+            !self.output.is_empty() && !is_none,
         ) {
             (true, ..) => "error",
             (false, true, true) => "both",

@@ -80,6 +80,8 @@ impl Repls<'_> {
             pid,
             process: program.as_ref().map(|program| program.id),
             function: self.function_of(at)?,
+            letter: at.call.letter.clone(),
+            prompt: at.call.prompt.clone(),
             why: Some(at.call.why.clone()),
             breakpoint: at.call.breakpoint,
             hit: at.call.hit.clone(),

@@ -27,10 +27,19 @@ pub enum Error {
     NoStore(PathBuf),
     #[error("no checkpoint `{0}`")]
     NoRevision(String),
+    /// A turn or checkpoint with a number above the newest. 0: there is none yet.
+    #[error("there is no {what} {name}: {}", newest_words(*newest, name))]
+    NoNumber {
+        what: &'static str,
+        name: String,
+        newest: i64,
+    },
     #[error("{0} no longer exists: `gc` squashed it into another checkpoint")]
     Squashed(String),
     #[error("{what} `{name}` not found")]
     NotFound { what: &'static str, name: String },
+    #[error("no call is held")]
+    NothingHeld,
     /// Number of files in a plan with unresolved conflicts.
     #[error("files with conflicts: {open}; nothing was changed")]
     Conflicts { open: usize },
@@ -90,6 +99,14 @@ pub enum ErrorKind {
     Other,
 }
 
+/// Names the newest turn or checkpoint, by the letter of a name.
+fn newest_words(newest: i64, name: &str) -> String {
+    match newest {
+        0 => "none was recorded yet".to_owned(),
+        newest => format!("the newest is {}{newest}", &name[..1]),
+    }
+}
+
 impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -106,8 +123,10 @@ impl Error {
             | Self::Whole { .. } => ErrorKind::Usage,
             Self::NoStore(_)
             | Self::NoRevision(_)
+            | Self::NoNumber { .. }
             | Self::Squashed(_)
             | Self::NotFound { .. }
+            | Self::NothingHeld
             | Self::NoFile { .. }
             | Self::NoLines(_)
             | Self::NoPath(_)
@@ -135,8 +154,9 @@ impl Error {
             Self::Whole { .. } => Hint::Whole,
             Self::InputChanged { .. } => "look at the call again; it stays held".into(),
             Self::NoStore(_) => Hint::Begin,
-            Self::NoRevision(_) | Self::Squashed(_) => Hint::Revisions,
+            Self::NoRevision(_) | Self::NoNumber { .. } | Self::Squashed(_) => Hint::Revisions,
             Self::NotFound { what, .. } => Hint::List(Listed::of(what)?),
+            Self::NothingHeld => Hint::terminal("`backstitch pauses --all` lists earlier ones"),
             Self::NoFile { path, .. } => Hint::Whereabouts { path: path.clone() },
             Self::NoLines(_) => {
                 "a line breakpoint begins with the lines as they are; a path breakpoint is for new files".into()

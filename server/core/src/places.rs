@@ -167,7 +167,10 @@ pub(crate) fn is_marked(dir: &Path) -> bool {
 /// True if a place lies in a tree that may have been cloned. The home directory does not count: people keep their
 /// own files there under version control.
 pub(crate) fn is_in_a_clone(place: &Path) -> bool {
-    let mut above = place.ancestors().filter(|dir| !too_wide(dir));
+    let home = resolved_home();
+    let mut above = place
+        .ancestors()
+        .filter(|dir| !is_wide(dir, home.as_deref()));
     above.any(is_marked)
 }
 
@@ -188,7 +191,15 @@ pub(crate) fn names_worktree(text: &[u8]) -> bool {
 }
 
 pub(crate) fn too_wide(dir: &Path) -> bool {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    let home = home.map(|h| h.canonicalize().unwrap_or(h));
-    dir.parent().is_none() || home.as_deref() == Some(dir)
+    is_wide(dir, resolved_home().as_deref())
+}
+
+fn is_wide(dir: &Path, home: Option<&Path>) -> bool {
+    dir.parent().is_none() || home == Some(dir)
+}
+
+/// Returns the home directory without links. Looking for it takes a system call for each of its parts.
+fn resolved_home() -> Option<PathBuf> {
+    let home = std::env::var_os("HOME").map(PathBuf::from)?;
+    Some(home.canonicalize().unwrap_or(home))
 }

@@ -1,6 +1,8 @@
 //! Processes by number and start time: a number alone is used again.
 
 use std::fmt;
+use std::fs::File;
+use std::io::Read as _;
 use std::str::FromStr;
 
 /// A process. Its start time is in the kernel's ticks since the start of the system; 0 where it is unknown.
@@ -45,21 +47,31 @@ pub struct ProcessStat {
 impl ProcessStat {
     /// Reads `/proc`. None: there is no such process, or no `/proc`.
     pub fn of(pid: u32) -> Option<Self> {
-        let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let text = read(pid, "stat")?;
         // the name in parentheses may hold anything: proc(5)
         let rest = &text[text.rfind(')')? + 1..];
-        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let mut fields = rest.split_ascii_whitespace().skip(1);
         Some(Self {
-            parent: fields.get(1)?.parse().ok()?,
-            session: fields.get(3)?.parse().ok()?,
-            start: fields.get(19)?.parse().ok()?,
+            parent: fields.next()?.parse().ok()?,
+            session: fields.nth(1)?.parse().ok()?,
+            start: fields.nth(15)?.parse().ok()?,
         })
     }
 }
 
+/// Reads a short text of `/proc` about a process.
+fn read(pid: u32, file: &str) -> Option<String> {
+    let mut text = [0; 1024];
+    // one read: the system says that these texts are empty, so a buffer that grows takes six
+    let length = File::open(format!("/proc/{pid}/{file}"))
+        .and_then(|mut open| open.read(&mut text))
+        .ok()?;
+    Some(String::from_utf8_lossy(&text[..length]).into_owned())
+}
+
 /// Returns the name of a process: the first 15 bytes of its program's. None: there is no such process, or no `/proc`.
 fn name(pid: u32) -> Option<String> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    let text = read(pid, "comm")?;
     Some(text.trim_end().to_owned())
 }
 
@@ -70,7 +82,7 @@ const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "b
 
 /// Returns the process that has started this one, apart from the shell in between.
 pub fn starter() -> Option<ProcessId> {
-    let mut pid = ProcessStat::of(std::process::id())?.parent;
+    let mut pid = std::os::unix::process::parent_id();
     // no further than needed: each hook asks
     for _ in 0..MAX_DEPTH {
         let stat = ProcessStat::of(pid).filter(|_| pid > 1)?;

@@ -1447,6 +1447,10 @@ export interface ReplSession {
   process: number | null;
   /** The function that is paused: the watched one, else that of the innermost frame. At an agent's call: the tool. */
   function: string;
+  /** Letter of the agent's session. Null: it is a program, or the pause is no longer kept. */
+  letter: string | null;
+  /** Prompt of the turn that is held. Null: there is none. */
+  prompt: string | null;
   /** The reason of the pause: `pause("here")`, `calls Edit`. Null: the pause is no longer kept. */
   why: string | null;
   /** Breakpoint of the pause, for example `b3`. */

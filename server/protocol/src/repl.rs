@@ -19,6 +19,10 @@ shape! {
         pub process: Option<i64>,
         /// The function that is paused: the watched one, else that of the innermost frame. At an agent's call: the tool.
         pub function: String,
+        /// Letter of the agent's session. Null: it is a program, or the pause is no longer kept.
+        pub letter: Option<String>,
+        /// Prompt of the turn that is held. Null: there is none.
+        pub prompt: Option<String>,
         /// The reason of the pause: `pause("here")`, `calls Edit`. Null: the pause is no longer kept.
         pub why: Option<String>,
         /// Breakpoint of the pause, for example `b3`.

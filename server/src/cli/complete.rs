@@ -1,16 +1,18 @@
-//! Completion of revisions, branches, tags, sessions and operations in a shell. Opens the history as a command would,
+//! Completion of revisions, branches, sessions, held calls and other names in a shell. Opens the history as a command would,
 //! and completes nothing if that fails.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use backstitch_control::{Breakpoint, Control, Pause, PauseFilter, ReplFilter, ReplSession};
 use backstitch_core::model::Kind;
 use backstitch_core::{Engine, Locate, LogFilter, Workspace, is_plain_in_shells};
 use clap::Command;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{Bash, CompleteEnv, Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
 
+use crate::control::shown;
 use crate::opening;
 use crate::render;
 use crate::terminal::error::{CliError, CliResult};
@@ -209,6 +211,83 @@ pub fn operations() -> ArgValueCompleter {
     })
 }
 
+pub fn pauses() -> ArgValueCompleter {
+    controlled(|control| {
+        let open = control.pauses().list(PauseFilter::Open).unwrap_or_default();
+        let named = |pause: &Pause| {
+            let about = format!("{} {}", pause.call.agent, shown::summary(pause));
+            candidate(&pause.id.to_string(), &about)
+        };
+        open.iter().map(named).collect()
+    })
+}
+
+pub fn breakpoints() -> ArgValueCompleter {
+    controlled(|control| {
+        let all = control.breakpoints().all().unwrap_or_default();
+        let named = |one: &Breakpoint| {
+            let about = format!("{} {}", one.spec.kind(), one.spec.summary());
+            candidate(&one.id.to_string(), &about)
+        };
+        all.iter().map(named).collect()
+    })
+}
+
+pub fn repl_sessions() -> ArgValueCompleter {
+    controlled(|control| {
+        let filter = ReplFilter {
+            limit: OFFERED,
+            ..ReplFilter::default()
+        };
+        let (sessions, _) = control.repls().list(&filter).unwrap_or_default();
+        let named = |session: &ReplSession| {
+            let about = format!("{} at {}", session.function, session.pause);
+            candidate(&session.id, &about)
+        };
+        sessions.iter().map(named).collect()
+    })
+}
+
+/// Completes one of these words.
+pub fn words(all: Vec<&'static str>) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |typed: &OsStr| {
+        let mut words: Vec<&str> = all.clone();
+        words.sort_unstable();
+        words.dedup();
+        beginning(
+            typed,
+            words.into_iter().map(CompletionCandidate::new).collect(),
+        )
+    })
+}
+
+fn controlled(
+    find: impl Fn(&Control) -> Vec<CompletionCandidate> + Send + Sync + 'static,
+) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |typed: &OsStr| {
+        let control = workspace().and_then(|workspace| Control::open_existing(&workspace).ok()?);
+        beginning(
+            typed,
+            control.map_or_else(Vec::new, |control| find(&control)),
+        )
+    })
+}
+
+/// Returns the candidates that begin as typed, in their order.
+fn beginning(typed: &OsStr, found: Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
+    let Some(typed) = typed.to_str() else {
+        return Vec::new();
+    };
+    let found = found.into_iter().enumerate();
+    found
+        .map(|(at, candidate)| candidate.display_order(Some(at)))
+        .filter(|candidate| {
+            let value = candidate.get_value().to_string_lossy();
+            value.starts_with(typed)
+        })
+        .collect()
+}
+
 fn completer(
     find: impl Fn(&Engine, &str) -> Vec<CompletionCandidate> + Send + Sync + 'static,
 ) -> ArgValueCompleter {
@@ -216,19 +295,17 @@ fn completer(
         let (Some(typed), Some(engine)) = (typed.to_str(), open()) else {
             return Vec::new();
         };
-        let found = find(&engine, typed).into_iter().enumerate();
-        found
-            .map(|(at, candidate)| candidate.display_order(Some(at)))
-            .filter(|candidate| {
-                let value = candidate.get_value().to_string_lossy();
-                value.starts_with(typed)
-            })
-            .collect()
+        beginning(OsStr::new(typed), find(&engine, typed))
     })
 }
 
 /// Opens the history that the typed line is about.
 fn open() -> Option<Engine> {
+    Engine::open_with(&workspace()?, opening::COMMAND.existing()).ok()
+}
+
+/// Finds the workspace that the typed line is about.
+fn workspace() -> Option<Workspace> {
     let words: Vec<OsString> = std::env::args_os()
         .skip_while(|word| word != "--")
         .collect();
@@ -242,7 +319,7 @@ fn open() -> Option<Engine> {
         store_dir: option("--store-dir").as_deref(),
         cwd: &cwd,
     });
-    Engine::open_with(&workspace.ok()?, opening::COMMAND.existing()).ok()
+    workspace.ok()
 }
 
 fn candidate(value: &str, help: &str) -> CompletionCandidate {

@@ -11,9 +11,9 @@ use crate::terminal::out;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Add this to the file that your shell reads at its start:\n  \
-        bash: source <(backstitch completions bash)          in ~/.bashrc\n  \
-        zsh:  source <(backstitch completions zsh)           in ~/.zshrc, after compinit\n  \
-        fish: backstitch completions fish | source           in ~/.config/fish/config.fish\n\n\
+        bash  source <(backstitch completions bash)   in ~/.bashrc\n  \
+        zsh   source <(backstitch completions zsh)    in ~/.zshrc, after compinit\n  \
+        fish  backstitch completions fish | source    in ~/.config/fish/config.fish\n\n\
         Examples:\n  \
         backstitch completions bash\n  \
         backstitch show t<TAB>          the turns, with their prompts\n  \

@@ -6,13 +6,15 @@ mod branches;
 mod choice;
 pub mod command;
 mod complete;
+mod completers;
 mod completions;
 pub mod context;
 mod control;
 mod control_context;
+mod empty;
 mod files;
 pub mod front_ends;
-mod groups;
+mod help;
 mod history;
 pub mod options;
 mod restore;
@@ -25,7 +27,7 @@ use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
 use backstitch_protocol::Effect;
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 
 use args::{Cli, CliCommand, HeldCommand, HistoryCommand};
 use command::{OnCalls, OnHistory, TerminalCommand};
@@ -41,12 +43,18 @@ use crate::terminal::report::error_fields;
 
 /// Answers a shell that asks for completions. Returns false if this is an ordinary run.
 pub fn complete() -> bool {
-    complete::answer(Cli::command)
+    complete::answer(|| completers::with_completers(Cli::command()))
 }
 
 /// Parses the arguments of this process. If they are wrong, or ask for help, prints that and returns the exit code.
 pub fn parse() -> Result<Cli, ExitCode> {
-    Cli::try_parse().map_err(|error| usage_error(&groups::grouped(error)))
+    let mut command = Cli::command();
+    let parsed = command.try_get_matches_from_mut(std::env::args_os());
+    let parsed = parsed.and_then(|matches| {
+        empty::check(&mut command, &matches)?;
+        Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    });
+    parsed.map_err(|error| usage_error(&help::shown(error)))
 }
 
 /// Refuses a command that decides, from inside an agent.
@@ -112,11 +120,11 @@ fn usage_error(error: &clap::Error) -> ExitCode {
     let _ = error.print();
     if std::env::args_os().any(|arg| arg == "--json") {
         let text = error.to_string();
-        let message = text
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .trim_start_matches("error: ");
+        // the missing arguments stand in the lines below
+        let first = text.split("\n\n").next().unwrap_or_default();
+        let words: Vec<&str> = first.split_whitespace().collect();
+        let message = words.join(" ");
+        let message = message.trim_start_matches("error: ");
         let _ = out::answer(error_fields(&CliError::usage(message)));
     }
     ExitCode::from(ExitKind::Usage.exit_code())

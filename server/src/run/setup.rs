@@ -19,10 +19,7 @@ use crate::terminal::questions;
 pub fn run(options: &SetupArgs, global: &GlobalArgs, out: &Out) -> CliResult<()> {
     let known = setup::known();
     if let Some(unknown) = options.agents.iter().find(|name| !setup::is_known(name)) {
-        return Err(
-            CliError::usage(format!("there is nothing to set up for `{unknown}`"))
-                .hint(format!("known agents and editors: {}", known.join(", "))),
-        );
+        return Err(nothing_for(unknown, &known));
     }
     if options.status {
         return status(options, global, out);
@@ -115,6 +112,25 @@ fn set_up(
         }
     }
     (all, failed)
+}
+
+/// A name of no agent and no editor, with those that are like it.
+fn nothing_for(typed: &str, known: &[&str]) -> CliError {
+    let typed = render::clean(typed);
+    let near = known.iter().filter(|name| is_near(name, &typed));
+    let near: Vec<String> = near.map(|name| format!("`{name}`")).collect();
+    let hint = if near.is_empty() {
+        format!("known agents and editors: {}", known.join(", "))
+    } else {
+        format!("did you mean {}?", near.join(" or "))
+    };
+    CliError::usage(format!("there is nothing to set up for `{typed}`")).hint(hint)
+}
+
+/// True if a name is a part of the other, as `claude` is of `claude-code`.
+fn is_near(known: &str, typed: &str) -> bool {
+    let typed = typed.to_ascii_lowercase();
+    typed.len() > 2 && (known.contains(&typed) || typed.contains(known))
 }
 
 /// Returns the agents to set up, with the reason for each that was found.

@@ -1,9 +1,12 @@
 """Inputs give what `code.InteractiveInterpreter` gives in the same frame. On purpose different: an input is a unit of any
-number of statements, one that is incomplete is an error, `SystemExit` does not end anything, and `del` of a name uncovers that of
-the frame."""
+number of statements with the value of the last, one that is incomplete is an error, and `await` needs no function. `SystemExit`
+does not end anything, and `del` of a name uncovers that of the frame."""
 
+import ast
+import asyncio
 import code
 import contextlib
+import inspect
 import io
 import random
 import sys
@@ -79,6 +82,12 @@ def printed(act):
     return value, out.getvalue(), err.getvalue()
 
 
+def run(tree, mode, names):
+    compiled = compile(tree, "<repl>", mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    value = eval(compiled, names)
+    return asyncio.run(value) if compiled.co_flags & inspect.CO_COROUTINE else value
+
+
 def frame_of(values):
     def inner():
         return sys._getframe()
@@ -137,10 +146,10 @@ class Semantics(unittest.TestCase):
             (outer.frame, "self.__x", "7"),
             (outer.frame, "self.__y__", "8"),
             (outer.frame, "__a", "1"),
-            (outer.frame, "self.__x = 3; print(self._Outer__x)", "3\n"),
+            (outer.frame, "self.__x = 3; self._Outer__x", "3"),
             (outer.frame, "[each.__x for each in [self]]", "[3]"),
-            (outer.frame, "class P:\n    __q = 3\nprint(P._P__q)", "3\n"),
-            (outer.frame, "def f(__b=2): return __b\nprint(f(_Outer__b=4))", "4\n"),
+            (outer.frame, "class P:\n    __q = 3\nP._P__q", "3"),
+            (outer.frame, "def f(__b=2): return __b\nf(_Outer__b=4)", "4"),
             (odd.own, "self.__x, self._Odd__x, self._Outer__x", "(9, 9, 7)"),
             (values["Outer"].made(), "cls.__kind", "'k'"),
             (values["plain"](outer), "self._Outer__x", "3"),
@@ -164,15 +173,16 @@ class Semantics(unittest.TestCase):
     def reference(interpreter, source):
         """The answer of the standard interpreter: value, output, last line of the error."""
         try:
-            compile(source.strip(" \t\n"), "<repl>", "eval")
+            tree = ast.parse(source.strip(" \t\n"))
         except (SyntaxError, ValueError):
-            is_expression = False
-        else:
-            is_expression = True
-        if is_expression:
+            tree = None
+        if tree and tree.body and isinstance(tree.body[-1], ast.Expr):
+            last = ast.Expression(tree.body.pop().value)
+
             def act():
                 try:
-                    return repr(eval(source.strip(), interpreter.locals)), ""
+                    run(tree, "exec", interpreter.locals)
+                    return repr(run(last, "eval", interpreter.locals)), ""
                 except BaseException:  # noqa: B902
                     interpreter.showtraceback()
                     return "", "error"
@@ -185,6 +195,51 @@ class Semantics(unittest.TestCase):
         if is_incomplete:
             return "", out, "SyntaxError: incomplete input"
         return "", out, last_line(err)
+
+
+class Results(unittest.TestCase):
+    def answer(self, source, **names):
+        frame, _ = frame_of(names)
+        answer, out, _ = printed(lambda: evaluate(source, Namespace(), frame, {}))
+        return answer.error or answer.result, out
+
+    def test_the_last_expression_is_the_result(self):
+        for source, result in (
+            ("y = 3; y", "3"),
+            ("a = 1\nb = 2\na + b", "3"),
+            ("y = 3", ""),
+            ("if True:\n    y = 4\ny", "4"),
+            ("if True:\n    4", ""),
+            ("1; 2; 3;", "3"),
+            ("  a = 1\n  a + 1", "2"),
+            ("# a comment", ""),
+            ("", ""),
+        ):
+            with self.subTest(source=source):
+                self.assertEqual(self.answer(source), (result, ""))
+
+    def test_statements_before_an_error_have_run(self):
+        error, out = self.answer("print('before')\nmissing\nprint('after')\n1")
+        self.assertEqual(out, "before\n")
+        self.assertIn("NameError", error)
+
+    def test_await_needs_no_function(self):
+        with_await = "import asyncio\nawait asyncio.sleep(0, 'slept')"
+        self.assertEqual(self.answer(with_await), ("'slept'", ""))
+        self.assertEqual(self.answer("[n async for n in each()]", each=each), ("[0, 1]", ""))
+        self.assertIn("TypeError", self.answer("await 3")[0])
+
+    def test_a_coroutine_that_is_not_awaited_is_a_value(self):
+        async def one():
+            return 1
+
+        result, _ = self.answer("made()", made=one)
+        self.assertTrue(result.startswith("<coroutine object"), result)
+
+
+async def each():
+    yield 0
+    yield 1
 
 
 class Incomplete(unittest.TestCase):

@@ -21,7 +21,9 @@ const SESSION: &str = "id, pause, pid, process, function, call, language, starte
                        (SELECT COUNT(*) FROM exchange WHERE session = repl_session.id), \
                        (SELECT why FROM pause WHERE id = repl_session.pause), \
                        (SELECT breakpoint FROM pause WHERE id = repl_session.pause), \
-                       (SELECT hit FROM pause WHERE id = repl_session.pause)";
+                       (SELECT hit FROM pause WHERE id = repl_session.pause), \
+                       (SELECT letter FROM pause WHERE id = repl_session.pause), \
+                       (SELECT prompt FROM pause WHERE id = repl_session.pause)";
 
 fn session(r: &Row<'_>) -> rusqlite::Result<ReplSession> {
     Ok(ReplSession {
@@ -41,6 +43,8 @@ fn session(r: &Row<'_>) -> rusqlite::Result<ReplSession> {
         hit: r
             .get::<_, Option<String>>(13)?
             .and_then(|json| serde_json::from_str(&json).ok()),
+        letter: r.get(14)?,
+        prompt: r.get(15)?,
     })
 }
 

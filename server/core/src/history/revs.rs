@@ -9,10 +9,7 @@ use crate::model::{Here, NodeId, OpId, SessionId, TurnId};
 use crate::store::tables::{branch, node, operation, tag, turn};
 
 pub(crate) fn resolve(conn: &Connection, here: Here, rev: &str) -> Result<NodeId> {
-    let missing = || match was_squashed(conn, rev) {
-        Ok(true) => Error::Squashed(rev.to_owned()),
-        _ => Error::NoRevision(rev.to_owned()),
-    };
+    let missing = || missing(conn, rev).unwrap_or_else(|_| Error::NoRevision(rev.to_owned()));
     // a label may itself contain ^ or ~, so try the whole name first
     if let Some(node) = name(conn, here, rev)? {
         return Ok(node);
@@ -41,15 +38,24 @@ fn digits(text: &str) -> Option<i64> {
     plain.then(|| text.parse().ok()).flatten()
 }
 
-/// True if it names a checkpoint or turn that is gone. Only `gc` leaves gaps in their numbers.
-fn was_squashed(conn: &Connection, rev: &str) -> Result<bool> {
+/// The reason why nothing has this name. Only `gc` leaves gaps in the numbers of checkpoints and turns.
+fn missing(conn: &Connection, rev: &str) -> Result<Error> {
     let base = rev.split(['^', '~']).next().unwrap_or(rev);
-    let newest = match base.as_bytes().first() {
-        Some(b'c') => node::newest(conn)?.map_or(0, |node| node.0),
-        Some(b't') => turn::newest_number(conn)?,
-        _ => return Ok(false),
+    let unknown = || Error::NoRevision(rev.to_owned());
+    let (what, newest) = match base.as_bytes().first() {
+        Some(b'c') => ("checkpoint", node::newest(conn)?.map_or(0, |node| node.0)),
+        Some(b't') => ("turn", turn::newest_number(conn)?),
+        _ => return Ok(unknown()),
     };
-    Ok(digits(&base[1..]).is_some_and(|number| number > 0 && number < newest))
+    Ok(match digits(&base[1..]) {
+        Some(number) if number > 0 && number < newest => Error::Squashed(rev.to_owned()),
+        Some(number) if number > newest => Error::NoNumber {
+            what,
+            name: base.to_owned(),
+            newest,
+        },
+        _ => unknown(),
+    })
 }
 
 /// True if this is `@` or this branch, or an ancestor of it by `^` or `~`.

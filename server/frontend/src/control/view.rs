@@ -109,6 +109,8 @@ pub fn session(session: &backstitch_control::ReplSession) -> protocol::ReplSessi
         pid: session.pid,
         process: session.process,
         function: session.function.clone(),
+        letter: session.letter.clone(),
+        prompt: session.prompt.clone(),
         why: session.why.clone(),
         breakpoint: session.breakpoint.map(|id| id.to_string()),
         hit: session.hit.as_ref().map(pause_hit),

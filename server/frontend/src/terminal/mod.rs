@@ -1,7 +1,8 @@
-//! The terminal: output, pager, width, questions, errors with their hints, and lines of styled text. Knows no command.
+//! The terminal: output, pager, width, questions, keys, errors with their hints, and lines of styled text. Knows no command.
 
 pub mod error;
 pub mod hints;
+pub mod keys;
 pub mod line;
 pub mod out;
 pub mod pager;

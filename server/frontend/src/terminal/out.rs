@@ -15,7 +15,7 @@ use super::error::CliResult;
 use super::pager::{self, Pager};
 use super::paint::{self, Paint};
 use super::safe_text;
-use super::width::{width, wrapped};
+use super::width::{width, wrapped, wrapped_lines};
 
 /// Tasks shorter than this show no progress.
 const PROGRESS_AFTER: Duration = Duration::from_millis(300);
@@ -134,7 +134,7 @@ impl Out {
         if self.quiet || self.json {
             return Ok(());
         }
-        self.text(text)
+        self.text(&wrapped_lines(text, width()))
     }
 
     /// Writes bytes to stdout. Without color they stay untouched: nothing needs to be stripped, and escape

@@ -30,7 +30,7 @@ pub struct HeldArgs {
 }
 
 /// The input with which a held call continues.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct InputArgs {
     /// Let the call run with this input: a file with JSON, or `-` for stdin
     #[arg(long, value_name = "FILE")]
@@ -55,6 +55,45 @@ pub enum StepHow {
     File,
     /// The first call of another turn
     Turn,
+}
+
+/// A word after `step` or `back`: the held call, or what is done with it.
+#[derive(Clone, Debug)]
+pub enum HeldWord<T> {
+    Pause(String),
+    What(T),
+}
+
+impl<T: Clone + Send + Sync + 'static> HeldWord<T> {
+    /// Parses `p7`, or else by `what`, which returns the reason why a word is none.
+    pub fn parser(
+        what: fn(&str) -> Result<T, String>,
+    ) -> impl Fn(&str) -> Result<Self, String> + Clone + Send + Sync + 'static {
+        move |typed| {
+            let number = typed.strip_prefix('p').unwrap_or_default();
+            let is_pause = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+            if is_pause {
+                return Ok(Self::Pause(typed.to_owned()));
+            }
+            what(typed).map(Self::What)
+        }
+    }
+
+    /// Returns the held call and the other word, of which each stands there at most once.
+    pub fn read(words: &[Self], option: Option<&str>) -> CliResult<(Option<String>, Option<T>)> {
+        let (mut pause, mut other) = (option.map(str::to_owned), None);
+        for word in words {
+            let twice = match word {
+                Self::Pause(name) => pause.replace(name.clone()).is_some(),
+                Self::What(word) => other.replace(word.clone()).is_some(),
+            };
+            if twice {
+                return Err(CliError::usage("one held call, and one word for it")
+                    .hint("write `step p7 into`, `back p7 2`"));
+            }
+        }
+        Ok((pause, other))
+    }
 }
 
 /// Returns the held call that is meant.

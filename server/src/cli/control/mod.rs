@@ -15,4 +15,3 @@ pub mod resume;
 pub mod skip;
 pub mod step;
 pub mod stop;
-mod typed_keys;

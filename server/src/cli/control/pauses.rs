@@ -167,7 +167,8 @@ pub fn is_of(pause: &Pause, session: Option<&str>) -> bool {
     session.is_none_or(|session| pause.call.session.starts_with(session))
 }
 
-fn line(context: &ControlContext, pause: &Pause) -> String {
+/// The row of a held call.
+pub fn line(context: &ControlContext, pause: &Pause) -> String {
     let call = &pause.call;
     let row = shown::row(pause);
     let state = words::state(pause);

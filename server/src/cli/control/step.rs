@@ -1,26 +1,26 @@
 //! `step`: lets a held call run, and holds the next one.
 
-use clap::Args;
+use clap::{Args, ValueEnum as _};
 
 use crate::cli::command::{DeclaredCommand, OnCalls, TerminalCommand, decides};
 use crate::cli::complete;
-use crate::cli::control::decide::{InputArgs, StepHow, go_on};
+use crate::cli::control::decide::{HeldWord, InputArgs, StepHow, go_on};
 use crate::cli::control_context::ControlContext;
 use crate::terminal::error::CliResult;
 
 /// Let a held call run, and hold the next one
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  backstitch step\n  backstitch step into\n  backstitch step file"
+    after_help = "Examples:\n  backstitch step\n  backstitch step into\n  backstitch step p7 file"
 )]
 pub struct StepArgs {
-    /// The next call to hold
-    #[arg(default_value = "over")]
-    pub how: StepHow,
+    /// Held call: p7 [default: the only one]. The next call to hold: `over`, `into`, `out`, `file`, `turn` [default: over]
+    #[arg(value_name = "PAUSE|HOW", num_args = 0..=2, value_parser = HeldWord::parser(how))]
+    pub words: Vec<HeldWord<StepHow>>,
     #[command(flatten)]
     pub input: InputArgs,
-    /// Held call: p7 [default: the only one]
-    #[arg(long, value_name = "PAUSE")]
+    /// The same as PAUSE
+    #[arg(long, value_name = "PAUSE", hide = true)]
     pub pause: Option<String>,
     /// Only calls of this session
     #[arg(short, long, value_name = "ID", add = complete::sessions())]
@@ -35,7 +35,19 @@ impl TerminalCommand for StepArgs {
 
 impl OnCalls for StepArgs {
     fn run(self, context: &ControlContext) -> CliResult<()> {
-        let held = (self.pause.as_deref(), self.session.as_deref());
-        go_on(context, held, &self.input, Some(self.how))
+        let (pause, how) = HeldWord::read(&self.words, self.pause.as_deref())?;
+        let held = (pause.as_deref(), self.session.as_deref());
+        go_on(
+            context,
+            held,
+            &self.input,
+            Some(how.unwrap_or(StepHow::Over)),
+        )
     }
+}
+
+fn how(typed: &str) -> Result<StepHow, String> {
+    StepHow::from_str(typed, false).map_err(|_| {
+        "neither a held call, as p7, nor one of over, into, out, file, turn".to_owned()
+    })
 }

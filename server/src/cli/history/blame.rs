@@ -96,6 +96,9 @@ fn run(context: &mut CommandContext, options: &BlameArgs) -> CliResult<()> {
         (None, Some(text)) => (Against::Text(text), "text".to_owned()),
         (None, None) => (Against::Disk, "disk".to_owned()),
     };
+    if contents.is_none() {
+        context.require(&path)?;
+    }
     let blame = context.engine.blamer().blame(&path, against)?;
     let count = line_count(&blame);
     let lines = match range {

@@ -57,6 +57,7 @@ fn cat(context: &mut CommandContext, rev: &str, typed: &OsStr) -> CliResult<()> 
     let is_directory = || CliError::usage(format!("{shown} is a directory"));
     context.node(rev)?;
     let path = context.path(typed)?.ok_or_else(is_directory)?;
+    context.require(&path)?;
     let (id, file) = file_at(&context.engine, rev, &path)?;
     match file {
         FileAt::Content(content) => content_answer(context, id, &path, &content),

@@ -12,6 +12,7 @@ use crate::cli::files::{self, Difference};
 use crate::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, RED, YELLOW};
 use crate::restore_plan::ShownPlan;
 use crate::terminal::line::TextLine;
+use crate::terminal::width::wrapped_lines;
 
 /// Paths listed for one kind of gap.
 const GAP_PATHS: usize = 4;
@@ -64,7 +65,8 @@ pub fn text(engine: &Engine, shown: &ShownPlan, paint: Paint) -> String {
     }
     text.push_str(&conflicts(&plan.conflicts, paint));
     text.push_str(&gaps(&plan.gaps, paint));
-    text
+    // rows of files are cut to the width before
+    wrapped_lines(&text, paint.width)
 }
 
 fn git_moved(then: &GitHead, now: &GitHead, paint: Paint) -> String {

@@ -3,8 +3,10 @@
 use backstitch_core::restore::{ActionKind, Goal};
 
 use crate::cli::context::CommandContext;
+use crate::cli::files;
 use crate::cli::restore::job::{RestoreRun, answer, look, show};
 use crate::cli::restore::outcome::{conflict, finish, left_uncertain, nothing, reached, refused};
+use crate::file_changes::FileChange;
 use crate::render::{self, BOLD};
 use crate::restore_plan::ShownPlan;
 use crate::terminal::error::{CliError, CliResult};
@@ -78,30 +80,46 @@ fn ask(context: &mut CommandContext, job: &mut RestoreRun) -> CliResult<Asked> {
             return Ok(Asked::NothingToDo);
         }
         show(context, job, &shown)?;
-        // a long plan has scrolled away
-        let changed = shown.plan.actions.iter();
-        let changed = changed.filter(|action| action.kind != ActionKind::Skip);
-        let what = match changed.count() {
-            // a switch to a branch with the same files, whose plan shows nothing
-            0 => shown.title.clone(),
-            count => format!("Change {}", render::plural(count, "file", "files")),
-        };
-        let question = match shown.plan.git_moved {
-            Some(_) => format!("git's HEAD has moved since. {what} anyway?"),
-            None => format!("{what}?"),
-        };
-        let decision = if has_theirs(job, &shown) {
-            questions::ask_or_theirs_too(&question)?
-        } else if questions::ask(&question)? {
-            Confirmation::Yes
-        } else {
-            Confirmation::No
-        };
-        match decision {
+        match decision(context, job, &shown)? {
             Confirmation::Yes => return Ok(Asked::Confirmed(shown.plan.fingerprint)),
-            Confirmation::No => return Err(CliError::declined()),
+            Confirmation::No | Confirmation::ShowChanges => return Err(CliError::declined()),
             Confirmation::TheirsToo => job.request.all_sessions = true,
         }
+    }
+}
+
+/// Asks about a plan that was shown. Its changes are shown where the user asks for them, as often as wanted.
+fn decision(
+    context: &CommandContext,
+    job: &RestoreRun,
+    shown: &ShownPlan,
+) -> CliResult<Confirmation> {
+    // a long plan has scrolled away
+    let changed = shown.plan.actions.iter();
+    let changed = changed.filter(|action| action.kind != ActionKind::Skip);
+    let what = match changed.count() {
+        // a switch to a branch with the same files, whose plan shows nothing
+        0 => shown.title.clone(),
+        count => format!("Change {}", render::plural(count, "file", "files")),
+    };
+    let question = match shown.plan.git_moved {
+        Some(_) => format!("git's HEAD has moved since. {what} anyway?"),
+        None => format!("{what}?"),
+    };
+    let theirs = has_theirs(job, shown);
+    loop {
+        let answer = questions::ask_about_plan(&question, theirs)?;
+        if answer != Confirmation::ShowChanges {
+            return Ok(answer);
+        }
+        let actions = shown.plan.actions.iter();
+        let changed = actions.filter(|action| action.kind != ActionKind::Skip);
+        let loaded =
+            changed.map(|action| FileChange::planned(&context.engine, &shown.plan, action));
+        let loaded = loaded.collect::<Result<Vec<_>, _>>()?;
+        context.out.page();
+        files::patches(&loaded, context.out)?;
+        context.out.end_paging()?;
     }
 }
 

@@ -302,7 +302,7 @@ fn hunks(file: &ReviewFile, out: &Out) -> Vec<u8> {
     let mut text = Vec::new();
     for one in &file.hunks {
         text.push(b'\n');
-        text.extend(hunk(file, one, out));
+        text.extend(hunk(file, one, &LinesAround::default(), out));
     }
     text
 }
@@ -314,8 +314,15 @@ fn is_of_several_sessions(file: &ReviewFile) -> bool {
     authors.any(|author| Some(&author.session) != first)
 }
 
+/// The unchanged lines before and after a hunk, with their terminators.
+#[derive(Debug, Default)]
+struct LinesAround {
+    before: Vec<Vec<u8>>,
+    after: Vec<Vec<u8>>,
+}
+
 /// Returns one hunk with its first line, turn and prompt.
-fn hunk(file: &ReviewFile, hunk: &ReviewHunk, out: &Out) -> Vec<u8> {
+fn hunk(file: &ReviewFile, hunk: &ReviewHunk, around: &LinesAround, out: &Out) -> Vec<u8> {
     let paint = out.paint;
     let mut text = Vec::new();
     let place = format!("{}:{}", name(file), hunk.new.start + 1);
@@ -338,7 +345,12 @@ fn hunk(file: &ReviewFile, hunk: &ReviewHunk, out: &Out) -> Vec<u8> {
         text.extend(paint.on(DIM, &who).bytes());
     }
     text.push(b'\n');
-    for (sign, style, lines) in [(b'-', RED, &hunk.removed), (b'+', GREEN, &hunk.added)] {
+    for (sign, style, lines) in [
+        (b' ', PLAIN, &around.before),
+        (b'-', RED, &hunk.removed),
+        (b'+', GREEN, &hunk.added),
+        (b' ', PLAIN, &around.after),
+    ] {
         for line in lines {
             let line = line.strip_suffix(b"\n").unwrap_or(line);
             if paint.color {

@@ -3,13 +3,15 @@
 use backstitch_core::restore::{ActionKind, Goal, Plan, Request};
 use backstitch_core::{ReviewFile, ReviewHunk, ReviewSelection};
 
-use super::{at_hunk, hunk, lines_of, name, of_file, of_turn};
+use super::{LinesAround, at_hunk, hunk, lines_of, name, of_file, of_turn};
 use crate::cli::context::CommandContext;
 use crate::file_changes::FileChange;
 use crate::render::{self, BOLD, DIM};
 use crate::terminal::error::{CliError, CliResult};
 use crate::terminal::questions;
 
+/// Lines that are shown before and after a change, as by `diff`.
+const AROUND: usize = 3;
 const HELP: &str = "\
 k - keep: mark this change as reviewed
 u - undo this change in the file
@@ -60,7 +62,7 @@ pub fn run(
         let file = &found[place.file];
         show(context, file, place, (at, places.len()))?;
         let Some(answer) =
-            questions::answer_to("Keep, undo, next, previous, quit [k,u,n,p,K,f,q,?]?")?
+            questions::key_to("Keep, undo, next, previous, quit [k,u,n,p,K,f,q,?]?")?
         else {
             break;
         };
@@ -110,7 +112,9 @@ fn show(
     let count = format!("({}/{of}) ", at + 1);
     out.text(&out.paint.on(BOLD, &count))?;
     if let Some(n) = place.hunk {
-        return out.bytes(&hunk(file, &file.hunks[n], out));
+        let one = &file.hunks[n];
+        let around = around(context, file, one);
+        return out.bytes(&hunk(file, one, &around, out));
     }
     let why = if file.line_ends {
         "only line ends differ"
@@ -119,6 +123,23 @@ fn show(
     };
     let why = out.paint.on(DIM, &format!("  {why}"));
     out.text(&format!("{}{why}\n", name(file)))
+}
+
+/// Returns the lines around a hunk. Without its content, there are none.
+fn around(context: &CommandContext, file: &ReviewFile, hunk: &ReviewHunk) -> LinesAround {
+    let id = file.delta.new.as_ref().and_then(|new| new.image.content());
+    let text = id.and_then(|id| context.engine.content(&id).ok());
+    let text = text.unwrap_or_default();
+    let lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
+    let (start, end) = (
+        hunk.new.start.min(lines.len()),
+        hunk.new.end.min(lines.len()),
+    );
+    let owned = |lines: &[&[u8]]| lines.iter().map(|line| line.to_vec()).collect();
+    LinesAround {
+        before: owned(&lines[start.saturating_sub(AROUND)..start]),
+        after: owned(&lines[end..(end + AROUND).min(lines.len())]),
+    }
 }
 
 fn keep(context: &mut CommandContext, selection: Option<ReviewSelection>) -> CliResult<usize> {

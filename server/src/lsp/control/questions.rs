@@ -18,7 +18,7 @@ use crate::control::predict::read_disk;
 use crate::control::shown;
 use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::handler::ask::ask_for;
-use crate::lsp::messages::control as messages;
+use crate::lsp::messages::{control as messages, known_editors};
 use crate::lsp::session::control_state::ControlState;
 use crate::lsp::session::{EditorClient, ServerState};
 
@@ -34,21 +34,6 @@ const MAX_UNHEARD: u32 = 3;
 /// Time for which a question about a held call stands.
 const QUESTION: Duration = Duration::from_hours(24);
 
-/// Editors that show questions, by a part of their names in small letters.
-const SHOWING: &[&str] = &[
-    "helix",
-    "eglot",
-    "emacs",
-    "lsp-mode",
-    "vim",
-    "kakoune",
-    "kak-lsp",
-    "sublime",
-    "zed",
-    "kate",
-    "visual studio code",
-];
-
 /// Notes that this editor shows a held call to a person.
 pub async fn acknowledge(client: &EditorClient, handle: &WorkspaceHandle, id: PauseId) {
     let face = format!("{} {}", face(client), std::process::id());
@@ -62,9 +47,8 @@ pub async fn acknowledge(client: &EditorClient, handle: &WorkspaceHandle, id: Pa
 
 /// True if this editor shows questions to a person: it is known to, or it has answered one.
 pub fn shows_questions(server: &ServerState) -> bool {
-    let name = server.client.features().name.to_ascii_lowercase();
     server.control.has_answered.load(Ordering::Relaxed)
-        || SHOWING.iter().any(|known| name.contains(known))
+        || known_editors::shows_questions(&server.client.features().name)
 }
 
 /// The end of a question.

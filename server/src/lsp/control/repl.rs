@@ -108,7 +108,7 @@ pub async fn close(
 ) -> Reply<ReplStartResult> {
     let (id, face) = (params.session.to_string(), face(client));
     let closed = on(handle, move |control| {
-        control.repls().close(&id, "it was closed", &face)
+        control.repls().close(&id, messages::CLOSED_REPL, &face)
     });
     Ok(ReplStartResult {
         session: view::session(&closed.await?),

@@ -15,6 +15,8 @@ pub const REWIND: &str = "Rewind";
 pub const DENY: &str = "Deny";
 pub const DETAILS: &str = "Details";
 
+/// The reason of the end of a REPL.
+pub const CLOSED_REPL: &str = "it was closed";
 pub const WHICH_CALL: &str = "Which held call?";
 pub const NOTHING_HELD: &str = "no call is held";
 pub const NOTHING_HELD_HINT: &str = "`backstitch.breakpoint.toggle` stops agents at lines; `backstitch.pause` stops one at its next call";

@@ -4,6 +4,7 @@
 pub mod arguments;
 pub mod control;
 pub mod hint;
+pub mod known_editors;
 pub mod notice;
 pub mod plan;
 pub mod refusal;

@@ -78,6 +78,12 @@ pub fn renamed(agent: Option<&str>, node: NodeId, done: &[String]) -> String {
     format!("{node}: {}{}", done.join(", "), by.unwrap_or_default())
 }
 
+/// An agent wrote files that are open, and the editor does not read them again by itself.
+pub fn stale(agent: Option<&str>, paths: &[String], reload: &str) -> String {
+    let agent = agent.map_or_else(|| "an agent".to_owned(), render::clean);
+    format!("{agent} changed {}: {reload} shows it", paths.join(", "))
+}
+
 /// Labels of conflict markers.
 pub const MERGE_OURS: &str = "your unsaved text";
 pub const MERGE_THEIRS: &str = "on disk";

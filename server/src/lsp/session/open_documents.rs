@@ -110,6 +110,7 @@ impl ServerState {
 
     pub fn close(&self, uri: &str) {
         self.history_cache.forget_document(uri);
+        self.written_below.remove(uri);
         if let Some(document) = self.documents.close(uri) {
             self.events
                 .send(DocumentEvent::Closed(uri.to_owned(), Box::new(document)));

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use dashmap::DashSet;
+use dashmap::{DashMap, DashSet};
 use tokio::sync::mpsc::UnboundedSender;
 use tower_lsp::Client;
 
@@ -39,6 +39,8 @@ pub struct ServerState {
     pub unrecorded: DashSet<String>,
     /// Documents that are ignored, and about which the user was informed.
     pub ignored: DashSet<String>,
+    /// Documents that an agent wrote below, and their versions when the user was informed.
+    pub written_below: DashMap<String, i32>,
     /// Lets decisions continue in the order in which they came, whichever check ends first.
     pub in_order: tokio::sync::Mutex<()>,
 }
@@ -64,6 +66,7 @@ impl ServerState {
             control: ControlState::default(),
             unrecorded: DashSet::new(),
             ignored: DashSet::new(),
+            written_below: DashMap::new(),
             in_order: tokio::sync::Mutex::default(),
         }
     }

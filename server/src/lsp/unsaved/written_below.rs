@@ -14,8 +14,9 @@ use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 use crate::lsp::documents::document::{self, Document, DocumentPath, Documents};
 use crate::lsp::documents::uri;
 use crate::lsp::handler::notifications::ChangedNotification;
-use crate::lsp::messages::notice;
+use crate::lsp::messages::{known_editors, notice};
 use crate::lsp::session::{EditorClient, ServerState};
+use crate::render;
 use crate::to_protocol;
 
 /// A change of an agent that concerns an open document.
@@ -77,6 +78,7 @@ pub async fn warn_unsaved_below(
     if entry.node.kind != Kind::Step {
         return;
     }
+    tell_stale(server, handle, entry);
     let found = concerned(&server.documents, handle, entry);
     if found.is_empty() {
         return;
@@ -139,6 +141,48 @@ pub async fn warn_unsaved_below(
         server.client.say(MessageType::Warning, message);
     } else {
         tokio::spawn(disk_merge::offer(server.clone(), message, uris));
+    }
+}
+
+/// Tells the user of an editor that keeps the text of an open file though an agent changed the file. It does so once until
+/// the document changes.
+fn tell_stale(server: &ServerState, handle: &Arc<WorkspaceHandle>, entry: &Entry) {
+    let features = server.client.features();
+    let Some(reload) = known_editors::reload_command(&features.name) else {
+        return;
+    };
+    if features.own.notifications {
+        return;
+    }
+    let mut paths = Vec::new();
+    for (uri, document) in server.documents.of(handle) {
+        let Some(place) = &document.place else {
+            continue;
+        };
+        let written = entry.changes.iter().map(|c| &c.change).any(|change| {
+            let after = change.after.as_ref();
+            after.is_some_and(|placed| placed.path == place.path)
+        });
+        let is_loaded = document.text == document.saved;
+        if written && is_loaded && is_stale(&document, &handle.root().join(place.path.to_path())) {
+            let told = server.written_below.insert(uri, document.version);
+            if told != Some(document.version) {
+                paths.push(render::path(place.path.bytes()));
+            }
+        }
+    }
+    if !paths.is_empty() {
+        let agent = entry.session.as_ref().map(|s| s.agent.as_str());
+        let message = notice::stale(agent, &paths, reload);
+        server.client.say(MessageType::Info, message);
+    }
+}
+
+/// True if a document without unsaved text is not as its file is.
+fn is_stale(document: &Document, path: &Path) -> bool {
+    match (document.as_saved(), document::read(path)) {
+        (Some(text), Some(there)) => text != there,
+        _ => false,
     }
 }
 

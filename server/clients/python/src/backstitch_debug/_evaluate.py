@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import codeop
 import contextvars
 import dis
+import inspect
+import textwrap
 import threading
 import traceback
 import types
-from typing import Any, Dict, Optional, Set
+from typing import Any, Dict, List, NamedTuple, Optional, Set
 
 from . import _private, _streams, _values
 
@@ -60,44 +63,75 @@ class Answer:
 
 
 def evaluate(source: str, names: Namespace, frame: types.FrameType, extra: Dict[str, Any]) -> Answer:
-    """Evaluates an expression, or executes statements. `extra`: names beside those of the frame, such as arguments."""
+    """Executes an input. Its result is the value of its last statement, if that is an expression. `extra`: names beside those
+    of the frame, such as arguments."""
     answer = Answer()
     try:
-        code, is_expression = _compile(source, _private.class_of(frame))
+        parts = _compile(source, _private.class_of(frame))
     except (SyntaxError, ValueError, OverflowError, MemoryError, RecursionError) as error:
         answer.error = "".join(traceback.format_exception_only(type(error), error)).rstrip("\n")
         return answer
     names.fill(frame, extra)
     try:
-        if is_expression:
-            answer.value = eval(code, names.names)  # noqa: S307 - that is what a REPL is for
-            answer.has_value = True
+        for part in parts:
+            value = _run(part.code, names.names)
+            if part.is_expression:
+                answer.value, answer.has_value = value, True
+        if answer.has_value:
             answer.result = _values.shown(answer.value)
-        else:
-            exec(code, names.names)  # noqa: S102
     except BaseException as error:  # noqa: B902 - sys.exit, too
         answer.error = _trace(error)
         answer.has_value = False
         answer.value = None
     finally:
-        names.settle({each.argval for each in dis.get_instructions(code) if each.opname == "STORE_NAME"})
+        names.settle({name for part in parts for name in part.stored()})
     return answer
 
 
-def _compile(source: str, owner: Optional[str] = None) -> Any:
+class Part(NamedTuple):
+    """The statements of an input before its last expression, or that expression."""
+
+    code: types.CodeType
+    is_expression: bool
+
+    def stored(self) -> Set[str]:
+        """The names that the code itself assigns."""
+        return {each.argval for each in dis.get_instructions(self.code) if each.opname == "STORE_NAME"}
+
+
+def _run(code: types.CodeType, names: Dict[str, Any]) -> Any:
+    value = eval(code, names)  # noqa: S307 - that is what a REPL is for
+    # the program's own loop is paused with its thread
+    return asyncio.run(value) if code.co_flags & inspect.CO_COROUTINE else value
+
+
+def _compile(source: str, owner: Optional[str] = None) -> List[Part]:
     """Compiles an input as code of the class `owner`, or of none."""
-    if codeop.compile_command(source, FILE, "exec") is None:
-        raise SyntaxError("incomplete input", (FILE, max(source.count("\n") + 1, 1), 1, None))
+    complete = codeop.CommandCompiler()
+    complete.compiler.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     try:
-        return compile(_tree(source.strip(" \t\n"), "eval", owner), FILE, "eval"), True
-    except SyntaxError:
-        return compile(_tree(source + "\n", "exec", owner), FILE, "exec"), False
+        is_complete = complete(source, FILE, "exec") is not None
+    except IndentationError:
+        # copied from the middle of a function
+        source = textwrap.dedent(source)
+        is_complete = complete(source, FILE, "exec") is not None
+    if not is_complete:
+        raise SyntaxError("incomplete input", (FILE, max(source.count("\n") + 1, 1), 1, None))
+    tree = _compiled(source + "\n", "exec", ast.PyCF_ONLY_AST)
+    if owner is not None and "__" in source:
+        tree = _private.Mangled(owner).visit(tree)
+    parts = []
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    if tree.body:
+        parts.append(Part(_compiled(tree, "exec"), False))
+    if last is not None:
+        parts.append(Part(_compiled(ast.Expression(last.value), "eval"), True))
+    return parts
 
 
-def _tree(source: str, mode: str, owner: Optional[str]) -> Any:
-    if owner is None or "__" not in source:
-        return source
-    return _private.Mangled(owner).visit(ast.parse(source, FILE, mode))
+def _compiled(source: Any, mode: str, flags: int = 0) -> Any:
+    # the input has no `from __future__` of this file
+    return compile(source, FILE, mode, flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
 
 
 def _trace(error: BaseException) -> str:

@@ -27,7 +27,7 @@ impl BreakpointKind for FailedCallKind {
         details: "after a failed call, before the model sees the error",
         example: "--tool Bash",
         fields: &[
-            KindField::text("tool", "NAME", "Only of this tool; a name, or a glob")
+            KindField::text("tool", "TOOL", "Only of this tool; a name, or a glob")
                 .example("Bash")
                 .optional(),
         ],

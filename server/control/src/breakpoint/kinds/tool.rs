@@ -21,7 +21,7 @@ impl BreakpointKind for ToolKind {
         details: "before the tool; `--condition` is a regular expression on its input",
         example: "Bash",
         fields: &[
-            KindField::text("name", "NAME", "Name of the tool, or a glob").example("Edit"),
+            KindField::text("name", "TOOL", "Name of the tool, or a glob").example("Edit"),
             KindField::text(
                 "condition",
                 "REGEX",

@@ -30,6 +30,8 @@ pub use self::child::child;
 pub const CHILD_ARGUMENT: &str = "eval";
 /// Stands in place of the front end for a change that was typed in a REPL.
 const FACE: &str = "a REPL";
+/// Answer to a change that changes nothing.
+const SAME_INPUT: &str = "the input is the same as before";
 /// Time after the end of a command in which the child still answers with the output. It is shorter than the time that the
 /// waiting side waits longer.
 const GRACE: Duration = Duration::from_secs(3);
@@ -109,12 +111,14 @@ impl Evaluation {
             return failed(format!("the evaluation ended without an answer ({how})"));
         };
         let pause = self.request.pause;
-        if let Some(changed) = done.changed.as_ref()
-            && let Err(error) = change(control, pause, changed.input.clone())
-        {
-            return failed(format!("the input was not changed: {error}"));
-        }
         let mut result = done.result;
+        if let Some(changed) = &done.changed {
+            match change(control, pause, changed.input.clone()) {
+                Ok(true) => {}
+                Ok(false) => SAME_INPUT.clone_into(&mut result),
+                Err(error) => return failed(format!("the input was not changed: {error}")),
+            }
+        }
         if done.changed.is_some() || done.shows_difference {
             let shown = difference(control, pause);
             result = [result, shown]
@@ -163,11 +167,13 @@ fn failed(error: String) -> EvalAnswer {
     }
 }
 
-/// Changes the input with which a held call runs. None: as its agent gave it.
-fn change(control: &Control, id: PauseId, input: Option<Value>) -> backstitch_core::Result<()> {
+/// Changes the input with which a held call runs. None: as its agent gave it. False: it is the same as before.
+fn change(control: &Control, id: PauseId, input: Option<Value>) -> backstitch_core::Result<bool> {
     let unknown = || backstitch_core::Error::UnknownPause(id.to_string());
     let pause = control.pauses().get(id)?.ok_or_else(unknown)?;
-    acts::set_input(control, &pause, input, FACE).map(drop)
+    let before = shown::input(&pause);
+    let shown = acts::set_input(control, &pause, input, FACE)?;
+    Ok(shown.input != before)
 }
 
 /// The change that a held call would make with its input as it is now.
@@ -199,12 +205,13 @@ fn differences(files: &[backstitch_protocol::PredictedFile]) -> String {
     text.trim_end().to_owned()
 }
 
-fn job(
-    workspace: &Workspace,
-    pause: &Pause,
-    request: &EvalRequest,
-    time: Duration,
-) -> EvaluationJob {
+/// Returns the words of the REPL at a held call.
+pub fn words() -> impl Iterator<Item = &'static str> {
+    words::names()
+}
+
+/// Returns the document that an expression in jq is about.
+pub fn document(workspace: &Workspace, pause: &Pause) -> Value {
     let call = &pause.call;
     let recent = recent(workspace, &call.session);
     let around = Around {
@@ -213,8 +220,8 @@ fn job(
     };
     let shown = details::details(pause, around, &read_disk);
     let (input, predicted) = (shown.input, shown.predicted);
-    let cwd = call.cwd.clone().unwrap_or_else(|| call.root.clone());
-    let document = json!({
+    let cwd = call.cwd.as_ref().unwrap_or(&call.root);
+    json!({
         "call": {
             "tool": call.tool,
             "input": input,
@@ -235,11 +242,21 @@ fn job(
         "recent": to_protocol::value(&shown.recent),
         "stack": to_protocol::value(&shown.stack),
         "cwd": cwd,
-    });
+    })
+}
+
+fn job(
+    workspace: &Workspace,
+    pause: &Pause,
+    request: &EvalRequest,
+    time: Duration,
+) -> EvaluationJob {
+    let call = &pause.call;
+    let cwd = call.cwd.clone().unwrap_or_else(|| call.root.clone());
     EvaluationJob {
         expression: request.expression.clone(),
-        document,
-        input,
+        document: document(workspace, pause),
+        input: shown::input(pause),
         shell: Config::of(workspace).shell(),
         cwd,
         time: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),

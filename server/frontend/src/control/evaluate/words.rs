@@ -59,6 +59,11 @@ const WORDS: [ReplWord; 5] = [
     },
 ];
 
+/// The words, without their short forms.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    WORDS.iter().map(|word| word.names[0])
+}
+
 fn help() -> String {
     let mut text = String::new();
     for (form, summary) in [

@@ -6,8 +6,8 @@ use backstitch_control::{
     Breakpoint, BreakpointAction, BreakpointScope, BreakpointSpec, CallMoment, Control,
     ReadBreakpoint, RegionState, ToolKind, TypedBreakpoint, TypedOptions,
 };
-use backstitch_core::Engine;
 use backstitch_core::config::{Config, Unattended};
+use backstitch_core::{Engine, Error};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -47,6 +47,7 @@ pub enum BreakpointCommand {
     /// List the newest hits, with the texts of those that log
     Hits {
         /// Only of this breakpoint: b3, or its name bp_…
+        #[arg(value_name = "BREAKPOINT")]
         id: Option<String>,
         /// Maximum number
         #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 20)]
@@ -55,16 +56,19 @@ pub enum BreakpointCommand {
     /// Remove a breakpoint
     Remove {
         /// Breakpoint: b3, or its name bp_…
+        #[arg(value_name = "BREAKPOINT")]
         id: String,
     },
     /// Enable a breakpoint that was disabled
     Enable {
         /// Breakpoint: b3, or its name bp_…
+        #[arg(value_name = "BREAKPOINT")]
         id: String,
     },
     /// Disable a breakpoint without removing it
     Disable {
         /// Breakpoint: b3, or its name bp_…
+        #[arg(value_name = "BREAKPOINT")]
         id: String,
     },
     /// Remove all breakpoints
@@ -82,6 +86,7 @@ pub struct BreakpointAddArgs {
 #[derive(Debug, Args)]
 pub struct BreakpointEditArgs {
     /// Breakpoint: b3, or its name bp_…
+    #[arg(value_name = "BREAKPOINT")]
     pub id: String,
     /// Condition in jq on the call; '' for none
     #[arg(long, value_name = "JQ")]
@@ -143,12 +148,31 @@ fn run(context: &ControlContext, command: BreakpointCommand) -> CliResult<()> {
     }
 }
 
+/// A remark on a breakpoint at a turn that has begun already.
+fn begun_turn(context: &ControlContext, spec: &BreakpointSpec) -> CliResult<Option<String>> {
+    let BreakpointSpec::Turn(turn) = spec else {
+        return Ok(None);
+    };
+    let name = format!("t{}", turn.number);
+    let engine = match Engine::open_with(&context.workspace, opening::COMMAND.existing()) {
+        Ok(engine) => engine,
+        Err(Error::NoStore(_)) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let begun = engine.history().resolve(&name).is_ok();
+    Ok(
+        begun
+            .then(|| format!("{name} has begun: its first call may be over, and no other is held")),
+    )
+}
+
 fn add(context: &ControlContext, typed: TypedKind) -> CliResult<()> {
     let control = context.create()?;
     let read = read(context, typed)?;
     let made = control.breakpoints().add(read.new)?;
     let root = &context.workspace.root;
-    let remarks = words::remarks(root, read.pattern.as_deref(), &made.spec);
+    let mut remarks = words::remarks(root, read.pattern.as_deref(), &made.spec);
+    remarks.extend(begun_turn(context, &made.spec)?);
     if context.out.json {
         return out::answer(json!({ "breakpoint": view::breakpoint(&made), "remarks": remarks }));
     }

@@ -30,7 +30,7 @@ pub struct BreakpointOptions {
     #[arg(long)]
     pub after: bool,
     /// Only calls of this agent
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "AGENT")]
     pub agent: Option<String>,
     /// Only calls of this subagent; `main` is the main thread, `*` every subagent
     #[arg(long, value_name = "ID")]

@@ -50,7 +50,7 @@ Nothing has been recorded in this workspace yet.
         backstitch log --path src/main.rs\n  \
         backstitch log --text \"parse* error\"      prompts, labels and tool inputs\n  \
         backstitch log --kind turn --since 3d\n  \
-        backstitch log --before c120             the next page, older than c120\n  \
+        backstitch log --before c12              the next page, older than c12\n  \
         backstitch log --reverse                 the oldest first\n  \
         backstitch log --all --json\n\nIn every command t4 means the state before that turn, c12 the state after that checkpoint."
 )]
@@ -71,7 +71,7 @@ pub struct LogArgs {
     #[arg(short, long, value_name = "ID", add = complete::sessions())]
     pub session: Option<String>,
     /// Show only the work of this agent
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "AGENT")]
     pub agent: Option<String>,
     /// Show only changes of this file or directory
     #[arg(long, value_name = "PATH")]

@@ -1,25 +1,33 @@
 //! `repl`: evaluates inputs at a pause, and lists earlier sessions with their transcripts.
 
-use std::io::IsTerminal as _;
+mod output;
+mod talk;
+mod typed;
+mod words;
 
-use backstitch_control::{Control, Pause, PauseId, PauseState, ReplEntry, ReplFilter, ReplSession};
-use backstitch_core::config::Config;
+use backstitch_control::{Control, PauseId, ReplFilter, ReplSession};
 use clap::{Args, Subcommand, ValueEnum};
-use rustyline::DefaultEditor;
-use rustyline::error::ReadlineError;
 use serde_json::json;
 
+use self::output::output;
+pub use self::talk::Talk;
+use self::talk::talk;
+pub use self::typed::{ReplLine, failed};
+pub use self::words::Went;
+
 use crate::cli::command::{DeclaredCommand, OnCalls, TerminalCommand, decides, reads};
-use crate::cli::control_context::{ControlContext, FACE};
-use crate::control::{object, shown, view};
+use crate::cli::control_context::ControlContext;
+use crate::control::{object, view};
 use crate::query::when::{self, End};
-use crate::render::{self, BLUE, BOLD, DIM, GREEN, PLAIN, RED};
+use crate::render::{self, BLUE, BOLD, DIM, GREEN, PLAIN};
 use crate::terminal::error::{CliError, CliResult};
 use crate::terminal::line::TextLine;
 use crate::terminal::out;
 
 /// Entries that are read at once.
 const ALL: usize = 100_000;
+/// Columns of a prompt in a list.
+const MAX_PROMPT: usize = 30;
 
 /// Open a REPL at a held call or a paused program; search transcripts
 #[derive(Debug, Args)]
@@ -110,147 +118,8 @@ fn run(context: &ControlContext, options: &ReplArgs) -> CliResult<()> {
         Some(ReplCommand::List(options)) => list(context, options),
         Some(ReplCommand::Show { session }) => show(context, session),
         Some(ReplCommand::Object { cid, save }) => object(context, cid, save.as_deref()),
-        None => talk(context, options),
+        None => talk(context, options.pause.as_deref(), &options.eval),
     }
-}
-
-fn talk(context: &ControlContext, options: &ReplArgs) -> CliResult<()> {
-    let control = context.required()?;
-    let pause = control.pauses().open(options.pause.as_deref(), None)?;
-    if pause.state != PauseState::Held {
-        return Err(CliError::refused(format!("{} is not held", pause.id))
-            .hint("`backstitch repl list` has what was asked before"));
-    }
-    let face = format!("{FACE} {}", std::process::id());
-    control.pauses().acknowledge(pause.id, &face)?;
-    let session = control.repls().start(pause.id, FACE)?;
-    let talk = Talk {
-        context,
-        control: &control,
-        session: &session,
-    };
-    if options.eval.is_empty() {
-        let outcome = talk.converse(&pause);
-        control
-            .repls()
-            .close(&session.id, "its terminal left", FACE)?;
-        return outcome;
-    }
-    let asked = options.eval.iter().try_for_each(|input| talk.must(input));
-    control
-        .repls()
-        .close(&session.id, "its terminal left", FACE)?;
-    asked
-}
-
-struct Talk<'a> {
-    context: &'a ControlContext<'a>,
-    control: &'a Control,
-    session: &'a ReplSession,
-}
-
-impl Talk<'_> {
-    fn converse(&self, pause: &Pause) -> CliResult<()> {
-        let failed = |error: ReadlineError| CliError::failed(format!("the terminal: {error}"));
-        let mut editor = DefaultEditor::new().map_err(failed)?;
-        let out = self.context.out;
-        let what = shown::summary(pause);
-        out.remark(&out.paint.on(
-            DIM,
-            &format!(
-                "{} at {}: {what}. A line that ends with \\ continues in the next. Ctrl-D leaves.\n",
-                self.session.language, pause.id
-            ),
-        ))?;
-        let prompt = format!("{}> ", pause.id);
-        loop {
-            let mut input = String::new();
-            loop {
-                let shown = if input.is_empty() { &*prompt } else { "... " };
-                match editor.readline(shown) {
-                    Ok(line) => {
-                        if let Some(line) = line.strip_suffix('\\') {
-                            input.push_str(line);
-                            input.push('\n');
-                        } else {
-                            input.push_str(&line);
-                            break;
-                        }
-                    }
-                    Err(ReadlineError::Interrupted) => input.clear(),
-                    Err(ReadlineError::Eof) => return Ok(()),
-                    Err(error) => return Err(failed(error)),
-                }
-            }
-            if input.trim().is_empty() {
-                continue;
-            }
-            editor.add_history_entry(input.as_str()).ok();
-            match self.ask(&input) {
-                Ok(entry) if entry.is_error && !std::io::stdin().is_terminal() => {
-                    return Err(failed_input(&input));
-                }
-                Ok(_) => {}
-                Err(error) => {
-                    let now = self.control.repls().known(&self.session.id)?;
-                    if now.closed.is_some() {
-                        return Err(error);
-                    }
-                    out.note("error", &error.message);
-                }
-            }
-        }
-    }
-
-    /// As `ask`, for an input of a script: the next command may rest on it.
-    fn must(&self, input: &str) -> CliResult<()> {
-        // a document says it by itself
-        if self.ask(input)?.is_error && !self.context.out.json {
-            return Err(failed_input(input));
-        }
-        Ok(())
-    }
-
-    fn ask(&self, input: &str) -> CliResult<ReplEntry> {
-        let timeout = Config::of(&self.context.workspace).eval_timeout();
-        let id = self.control.repls().ask(&self.session.id, input, timeout)?;
-        let entry = self.control.repls().answer_to(id, &|| false)?;
-        if self.context.out.json {
-            let session = &self.session.id;
-            out::answer(json!({ "session": session, "entry": view::entry(&entry) }))?;
-            return Ok(entry);
-        }
-        self.context.out.text(&output(self.context, &entry))?;
-        Ok(entry)
-    }
-}
-
-/// The end of a script: its input failed, and nothing after it was evaluated.
-fn failed_input(input: &str) -> CliError {
-    CliError::failed(format!("`{}` failed", render::clean(input)))
-        .hint("nothing after it was evaluated, and the call is held as before")
-}
-
-/// The output of an entry, as it is shown.
-fn output(context: &ControlContext, entry: &ReplEntry) -> String {
-    let paint = &context.out.paint;
-    let lines = |text: &str| {
-        let text = text.strip_suffix('\n').unwrap_or(text);
-        text.lines()
-            .map(|line| render::visible(line) + "\n")
-            .collect::<String>()
-    };
-    let mut text = String::new();
-    if matches!(entry.shows(), "both" | "stdout") || entry.is_error && !entry.stdout.is_empty() {
-        text.push_str(&lines(&entry.stdout));
-    }
-    if entry.is_error {
-        text.push_str(&paint.on(RED, lines(&entry.output).trim_end()));
-        text.push('\n');
-    } else if !entry.output.is_empty() {
-        text.push_str(&lines(&entry.output));
-    }
-    text
 }
 
 fn list(context: &ControlContext, options: &ReplListArgs) -> CliResult<()> {
@@ -286,15 +155,21 @@ fn list(context: &ControlContext, options: &ReplListArgs) -> CliResult<()> {
     for session in &sessions {
         let is_open = session.closed.is_none();
         let entries = usize::try_from(session.entries).unwrap_or(0);
+        let letter = session.letter.iter().map(|letter| format!("{letter} "));
+        let prompt = session.prompt.iter().map(|prompt| {
+            let shown = render::cut(&render::clean(prompt), MAX_PROMPT);
+            format!("“{shown}”")
+        });
+        let about = letter.chain(prompt).collect::<String>();
         let line = TextLine::new()
-            .column(BOLD, &session.id, 26)
+            .column(PLAIN, &session.pause.to_string(), 5)
             .column(
                 if is_open { GREEN } else { DIM },
                 if is_open { "active" } else { "closed" },
                 7,
             )
-            .column(DIM, &session.pause.to_string(), 5)
-            .add(PLAIN, render::clean(&session.function))
+            .add(BOLD, render::clean(&session.function))
+            .add(PLAIN, format!("  {about}").trim_end().to_owned())
             .add(
                 DIM,
                 format!(
@@ -303,7 +178,11 @@ fn list(context: &ControlContext, options: &ReplListArgs) -> CliResult<()> {
                     render::plural(entries, "line", "lines")
                 ),
             )
-            .right(context.out.paint.ago(session.started));
+            .right(format!(
+                "{}  {}",
+                context.out.paint.ago(session.started),
+                session.id
+            ));
         text.push_str(&line.draw(context.out.paint));
     }
     context.out.text(&text)?;
@@ -393,7 +272,7 @@ fn show(context: &ControlContext, id: &str) -> CliResult<()> {
             text.push_str(&paint.on(BOLD, &render::visible(line)));
             text.push('\n');
         }
-        text.push_str(&output(context, entry));
+        text.push_str(&output(context.out.paint, entry, None));
     }
     context.out.text(&text)
 }

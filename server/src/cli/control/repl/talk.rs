@@ -1,0 +1,183 @@
+//! The conversation at a pause: inputs that are typed, or given as arguments.
+
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use backstitch_control::{Control, Pause, PauseState, ReplEntry, ReplSession};
+use backstitch_core::Error;
+use backstitch_core::config::Config;
+use serde_json::{Value, json};
+
+use super::output::output;
+use super::typed::ReplLine;
+use super::words::{self, Went};
+use crate::cli::control_context::{ControlContext, FACE};
+use crate::control::{evaluate, shown, view};
+use crate::render::{self, DIM};
+use crate::terminal::error::{CliError, CliResult};
+use crate::terminal::out;
+
+/// Shown at a Python program, whose frames take no assignment from outside.
+const ASSIGNED: &str = "Names that you assign are this REPL's own: the program keeps its values. Objects change in place.\n";
+
+/// `inputs`: those to evaluate; without any, they are typed.
+pub fn talk(context: &ControlContext, pause: Option<&str>, inputs: &[String]) -> CliResult<()> {
+    let pause = context.required()?.pauses().open(pause, None)?;
+    let talk = Talk::start(context, &pause, out::answer)?;
+    let outcome = if inputs.is_empty() {
+        talk.converse(&pause)
+    } else {
+        inputs.iter().try_for_each(|input| talk.must(input))
+    };
+    talk.end()?;
+    outcome
+}
+
+/// A session of the terminal at a pause.
+pub struct Talk<'a> {
+    context: &'a ControlContext<'a>,
+    control: Control,
+    session: ReplSession,
+    /// Writes an entry as JSON.
+    answer: fn(Value) -> CliResult<()>,
+    /// Ctrl-C was pressed during an evaluation.
+    is_interrupted: Arc<AtomicBool>,
+}
+
+impl<'a> Talk<'a> {
+    pub fn start(
+        context: &'a ControlContext<'a>,
+        pause: &Pause,
+        answer: fn(Value) -> CliResult<()>,
+    ) -> CliResult<Self> {
+        let control = context.required()?;
+        if pause.state != PauseState::Held {
+            return Err(CliError::refused(format!("{} is not held", pause.id))
+                .hint("`backstitch repl list` has what was asked before"));
+        }
+        let face = format!("{FACE} {}", std::process::id());
+        control.pauses().acknowledge(pause.id, &face)?;
+        let session = control.repls().start(pause.id, FACE)?;
+        let is_interrupted = Arc::new(AtomicBool::new(false));
+        if std::io::stdin().is_terminal() {
+            // while a line is typed, the editor reads the key itself
+            signal_hook::flag::register(signal_hook::consts::SIGINT, is_interrupted.clone())
+                .map_err(|error| CliError::failed(format!("Ctrl-C: {error}")))?;
+        }
+        Ok(Self {
+            context,
+            control,
+            session,
+            answer,
+            is_interrupted,
+        })
+    }
+
+    /// Closes the session, if a decision that was taken here has not.
+    pub fn end(&self) -> CliResult<()> {
+        let closed = self.control.repls().known(&self.session.id)?.closed;
+        if closed.is_none() {
+            self.control
+                .repls()
+                .close(&self.session.id, "its terminal left", FACE)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the line in which inputs are typed.
+    pub fn line(&self, pause: &Pause) -> CliResult<ReplLine> {
+        ReplLine::new(evaluate::document(&self.context.workspace, pause))
+    }
+
+    /// Reads inputs and carries them out until the user leaves, or the pause is over.
+    pub fn converse(&self, pause: &Pause) -> CliResult<()> {
+        let out = self.context.out;
+        let mut typed = self.line(pause)?;
+        let what = shown::summary(pause);
+        out.remark(&out.paint.on(
+            DIM,
+            &format!(
+                "{} at {}: {what}. A line that ends with \\ continues in the next. :help lists words, Ctrl-D leaves.\n",
+                self.session.language, pause.id
+            ),
+        ))?;
+        if self.session.language == "python" {
+            out.remark(&out.paint.on(DIM, ASSIGNED))?;
+        }
+        let prompt = format!("{}> ", pause.id);
+        while let Some(input) = typed.next(&prompt, "")? {
+            if input.trim().is_empty() {
+                continue;
+            }
+            match self.answer(pause, &input) {
+                Ok(Went::Over) => return Ok(()),
+                Ok(_) => {}
+                Err(error) => {
+                    let now = self.control.repls().known(&self.session.id)?;
+                    if now.closed.is_some() || !std::io::stdin().is_terminal() {
+                        return Err(error);
+                    }
+                    out.note("error", &error.message);
+                    if let Some(hint) = &error.hint {
+                        out.note("hint", hint);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries out an input that was typed.
+    pub fn answer(&self, pause: &Pause, input: &str) -> CliResult<Went> {
+        let went = words::run(self.context, pause, input)?;
+        if !matches!(went, Went::Evaluated) {
+            return Ok(went);
+        }
+        let entry = self.ask(input)?;
+        if entry.is_error && !std::io::stdin().is_terminal() {
+            return Err(failed_input(input));
+        }
+        Ok(Went::On)
+    }
+
+    /// As `ask`, for an input of a script: the next command may rest on it.
+    fn must(&self, input: &str) -> CliResult<()> {
+        // a document says it by itself
+        if self.ask(input)?.is_error && !self.context.out.json {
+            return Err(failed_input(input));
+        }
+        Ok(())
+    }
+
+    fn ask(&self, input: &str) -> CliResult<ReplEntry> {
+        let timeout = Config::of(&self.context.workspace).eval_timeout();
+        let id = self.control.repls().ask(&self.session.id, input, timeout)?;
+        self.is_interrupted.store(false, Ordering::Relaxed);
+        let is_over = || self.is_interrupted.load(Ordering::Relaxed);
+        let entry = match self.control.repls().answer_to(id, &is_over) {
+            Err(Error::CalledOff) => {
+                return Err(CliError::refused("stopped").hint(
+                    "a shell command and jq have ended; code of a program may continue in it",
+                ));
+            }
+            entry => entry?,
+        };
+        if self.context.out.json {
+            let session = &self.session.id;
+            (self.answer)(json!({ "session": session, "entry": view::entry(&entry) }))?;
+            return Ok(entry);
+        }
+        let cut = std::io::stdout().is_terminal().then_some(&*self.session.id);
+        self.context
+            .out
+            .text(&output(self.context.out.paint, &entry, cut))?;
+        Ok(entry)
+    }
+}
+
+/// The end of a script: its input failed, and nothing after it was evaluated.
+fn failed_input(input: &str) -> CliError {
+    CliError::failed(format!("`{}` failed", render::clean(input)))
+        .hint("nothing after it was evaluated, and the call is held as before")
+}
