@@ -92,6 +92,12 @@ for _, each in ipairs(require('backstitch.panel').KEYS) do
   add(('    %-8s %s'):format(each.key, each.desc))
 end
 add()
+fill('Keys in its files, while its tab page is the current one:')
+add()
+for _, each in ipairs(require('backstitch.review.file_keys').KEYS) do
+  add(('    %-8s %s'):format(each.key, each.desc))
+end
+add()
 
 section('HELD CALLS', 'backstitch-pauses')
 fill(
@@ -105,12 +111,15 @@ fill(
     .. ' right, as they would be. <CR> shows the files of another call, or this file. Edit the right side: the call then runs'
     .. ' with your text, whichever key lets it run. |:w| only checks it, for all editors and terminals that show the call.'
     .. ' Nothing is decided by a write, or by closing a window. Text that is not written goes with your decision also after its'
-    .. ' windows, the tab page or the list are closed. After a step the next held call is shown in the same windows.'
-    .. ' In a window that can be edited the keys begin with <LocalLeader>.'
+    .. ' windows, the tab page or the list are closed. After a decision the next held call is shown in the same windows, and'
+    .. ' the cursor stays. A call whose time ran out stays in the list until the agent has tried it again.'
+    .. ' In a window that can be edited the keys begin with <LocalLeader>, except those of debuggers: <F5>, <F10>, <F11> and'
+    .. ' <S-F11> are the same in the list, in both sides of a file and in the REPL of a call.'
 )
 add()
-for _, each in ipairs(require('backstitch.pauses').KEYS) do
-  add(('    %-8s %s'):format(each.key, each.desc))
+local held_keys = require('backstitch.pauses').keys
+for _, each in ipairs(vim.list_extend(vim.deepcopy(held_keys.KEYS), held_keys.LIST_KEYS)) do
+  add(('    %-8s %s'):format(each.key, held_keys.described(each)))
 end
 add()
 fill('|:Backstitch-breakpoint| stops agents at lines, which have a sign. The lines follow every change of the text.')

@@ -34,15 +34,19 @@ for name, command in pairs({
   DiffSplit = 'diffsplit',
   TakeBack = 'takeback',
   Keep = 'keep',
+  Preview = 'preview',
+  Pauses = 'pauses',
+  Breakpoint = 'breakpoint',
   Blame = 'blame',
   Checkpoint = 'checkpoint',
   Fork = 'fork',
 }) do
-  local mode = (name == 'TakeBack' or name == 'Keep') and { 'n', 'x' } or 'n'
+  local mode = vim.list_contains({ 'TakeBack', 'Keep', 'Breakpoint' }, name) and { 'n', 'x' } or 'n'
   vim.keymap.set(mode, ('<Plug>(Backstitch%s)'):format(name), ':Backstitch ' .. command .. '<CR>', { silent = true })
 end
--- a count before these is a number of changes, not a range of lines
-for name, command in pairs({ NextHunk = 'next', PrevHunk = 'prev' }) do
+vim.keymap.set('n', '<Plug>(BackstitchKeepFile)', ':%Backstitch keep<CR>', { silent = true })
+-- a count before these is a number of changes or files, not a range of lines
+for name, command in pairs({ NextHunk = 'next', PrevHunk = 'prev', NextFile = 'nextfile', PrevFile = 'prevfile' }) do
   vim.keymap.set('n', ('<Plug>(Backstitch%s)'):format(name), function()
     vim.cmd.Backstitch({ command, tostring(vim.v.count1) })
   end)

@@ -37,10 +37,7 @@ function M.text(run, now)
     parts = { AUTHORS[run.by] or run.by }
   end
   table.insert(parts, words.ago(run.time, now))
-  parts = vim.tbl_filter(function(part)
-    return part ~= ''
-  end, parts)
-  return table.concat(parts, ' · ')
+  return words.dotted(parts)
 end
 
 ---@param buf integer

@@ -87,11 +87,32 @@ function M.toggle(client, buf, first, last)
   end
 end
 
+--- Asks for a parameter. `typed` is what was there before, and `problem` is what is wrong with it.
+---@async
+---@param field backstitch.KindField
+---@param typed? string
+---@param problem? string
+---@return string
+local function ask(field, typed, problem)
+  if field.form == 'choice' then
+    return task.select(field.choices, { prompt = field.help })
+  end
+  local about = ('%s (%s)'):format(field.help, field.example)
+  return task.input({ prompt = ('%s: '):format(problem or about), default = typed })
+end
+
+---@param field backstitch.KindField
+---@param value string
+---@return any
+local function parsed(field, value)
+  return field.form == 'number' and tonumber(value) or value
+end
+
 --- Reads the parameters of a kind. The last required one takes all words that are left.
 ---@async
 ---@param kind backstitch.Kind
 ---@param words_typed string[]
----@return table<string, any>
+---@return table<string, any> spec, backstitch.KindField? last, string typed The last parameter, as it was typed.
 local function read(kind, words_typed)
   local fields = vim.tbl_filter(function(field)
     return field.required
@@ -99,21 +120,19 @@ local function read(kind, words_typed)
   if #fields == 0 and #words_typed > 0 then
     fields = { kind.fields[1] }
   end
-  local spec = vim.empty_dict()
+  local spec, typed = vim.empty_dict(), ''
   for n, field in ipairs(fields) do
     local last = n == #fields and #words_typed or n
-    local value = table.concat(vim.list_slice(words_typed, n, last), ' ')
-    if value == '' and field.form == 'choice' then
-      value = task.select(field.choices, { prompt = field.help })
-    elseif value == '' then
-      value = task.input({ prompt = ('%s (%s): '):format(field.help, field.example) })
+    typed = table.concat(vim.list_slice(words_typed, n, last), ' ')
+    if typed == '' then
+      typed = ask(field)
     end
-    spec[field.name] = field.form == 'number' and tonumber(value) or value
+    spec[field.name] = parsed(field, typed)
   end
-  return spec
+  return spec, fields[#fields], typed
 end
 
---- Makes a breakpoint of a kind. Asks for parameters that are not typed.
+--- Makes a breakpoint of a kind. Asks for parameters that are not typed, and again for one that is refused, as it was typed.
 ---@async
 ---@param client vim.lsp.Client
 ---@param at { workspace: string }
@@ -123,9 +142,18 @@ function M.add(client, at, name, words_typed)
   local kind = vim.iter(kinds):find(function(one)
     return one.name == name
   end)
-  local arguments = { workspace = at.workspace, kind = name, spec = read(kind, words_typed) }
-  ---@type backstitch.BreakpointResult
-  local made = server.execute(client, 'backstitch.breakpoint.add', arguments)
+  local spec, field, typed = read(assert(kind), words_typed)
+  local arguments = { workspace = at.workspace, kind = name, spec = spec }
+  local ok, got = pcall(server.execute, client, 'backstitch.breakpoint.add', arguments)
+  while not ok do
+    if not field or type(got) ~= 'table' or not got.message then
+      error(got, 0)
+    end
+    typed = ask(field, typed, words.line(got.message, 200))
+    spec[field.name] = parsed(field, typed)
+    ok, got = pcall(server.execute, client, 'backstitch.breakpoint.add', arguments)
+  end
+  local made = got --[[@as backstitch.BreakpointResult]]
   local text = ('%s: agents stop at %s %s.'):format(made.breakpoint.id, name, made.breakpoint.summary)
   say(table.concat({ text, unpack(words.given(made.remarks) or {}) }, ' '))
 end

@@ -20,6 +20,7 @@ local M = {}
 ---@field usage string Arguments after the name.
 ---@field desc string
 ---@field max_args? integer Unlimited by default.
+---@field searches? boolean True if the arguments may be words after a slash, as many as there are.
 ---@field complete? ('rev'|'branch'|'turn'|'file'|'breakpoint'|'step'|'off')[] Kind of each argument; the last kind is that of all further arguments.
 ---@field run? async fun(typed: backstitch.Typed)
 ---@field ask? async fun(client: vim.lsp.Client, at: table<string, any>, typed: backstitch.Typed) For commands on the whole workspace: its server, and the parameters that name it.
@@ -54,7 +55,8 @@ function M.run(typed)
         hint = ':help :Backstitch lists them all',
       })
     end
-    if subcommand.max_args and #args > subcommand.max_args then
+    local is_search = subcommand.searches and vim.startswith(args[1] or '', '/')
+    if subcommand.max_args and #args > subcommand.max_args and not is_search then
       task.fail({
         message = (":Backstitch %s: unexpected argument '%s'"):format(name, args[subcommand.max_args + 1]),
         hint = (':Backstitch %s %s'):format(name, subcommand.usage),

@@ -19,7 +19,8 @@ local shown_by = {}
 local function parts(uri)
   local root, rev, path = uri:match('^backstitch://([^/]+)/([^/]+)/(.+)$')
   if not root or root == 'view' then
-    return nil, uri:match('([^/]+)$')
+    local name = vim.uri_decode(uri:match('([^/]+)$') or '')
+    return nil, (name:gsub('%.diff$', ''))
   end
   -- a host is case-insensitive: capitals are encoded once more
   return vim.uri_decode(vim.uri_decode(root)), vim.uri_decode(path), vim.uri_decode(rev)
@@ -111,7 +112,56 @@ function M.read(buf, uri)
   vim.bo[buf].modified = false
 end
 
---- Shows a document in a split; `q` closes it.
+--- Returns the place of a line of a unified diff: its file, and the line there.
+---@param lines string[]
+---@param row integer
+---@return string? path, integer? line
+function M.place(lines, row)
+  local path, at ---@type string?, integer?
+  for i = 1, math.min(row, #lines) do
+    local line = lines[i] or ''
+    local name = line:match('^%+%+%+ (.*)$')
+    local start = line:match('^@@ %-[%d,]+ %+(%d+)')
+    if name and vim.startswith(lines[i - 1] or '', '--- ') then
+      name = name:gsub('\t.*$', '')
+      path, at = name ~= '/dev/null' and name:gsub('^b/', '') or nil, nil
+    elseif start then
+      at = vim.fn.str2nr(start) - 1
+    elseif at and not line:match('^[-\\]') then
+      at = at + 1
+    end
+  end
+  -- above the first hunk of a file: the first line of it
+  for i = row + 1, at and 0 or #lines do
+    local start = (lines[i] or ''):match('^@@ %-[%d,]+ %+(%d+)')
+    if start then
+      at = vim.fn.str2nr(start)
+      break
+    end
+  end
+  return path, at and math.max(at, 1)
+end
+
+--- Opens the file of the line under the cursor, in the window that the document was opened from if it is there.
+---@param from integer
+---@param root string
+local function go_to_file(from, root)
+  local lines, row = vim.api.nvim_buf_get_lines(0, 0, -1, false), vim.api.nvim_win_get_cursor(0)[1]
+  local path, line = M.place(lines, row)
+  local file = path and vim.fs.joinpath(root, path)
+  if not file or not vim.uv.fs_stat(file) then
+    return require('backstitch.notice').say('backstitch: no file of the workspace is on this line')
+  end
+  if vim.api.nvim_win_is_valid(from) and not vim.wo[from].winfixbuf then
+    vim.api.nvim_set_current_win(from)
+  else
+    vim.cmd('topleft new')
+  end
+  outside.edit(file)
+  vim.api.nvim_win_set_cursor(0, { math.min(line or 1, vim.api.nvim_buf_line_count(0)), 0 })
+end
+
+--- Shows a document in a split; `q` closes it, and `<CR>` opens the file of a line of a diff.
 ---@param uri string
 ---@param client_id? integer
 function M.show(uri, client_id)
@@ -128,6 +178,12 @@ function M.show(uri, client_id)
       vim.api.nvim_set_current_win(from)
     end
   end, { buffer = buf, nowait = true, desc = 'Close' })
+  local client = client_id and vim.lsp.get_client_by_id(client_id)
+  if not parts(uri) and client and client.root_dir then
+    vim.keymap.set('n', '<CR>', function()
+      go_to_file(from, client.root_dir)
+    end, { buffer = buf, desc = 'Open the file at this line' })
+  end
 end
 
 --- Fetches a file at a checkpoint before its buffer is opened, so that opening does not block.

@@ -189,6 +189,69 @@ local function is_editable(files, key)
   return not vim.startswith(key, 'now/') and vim.list_contains(files.details.pause.can, 'change')
 end
 
+---@param window? integer
+---@return integer?
+local function valid(window)
+  return window and vim.api.nvim_win_is_valid(window) and window or nil
+end
+
+--- Returns a window of the files, if it is in the tab page of the list.
+---@param window? integer
+---@param list integer
+---@return integer?
+local function beside(window, list)
+  local page = vim.api.nvim_win_get_tabpage
+  return valid(window) and page(assert(window)) == page(list) and window or nil
+end
+
+--- Shows a title above a window. A path that is too long is cut in front: what it is about and the file's name stay.
+---@param window integer
+---@param about string
+---@param path? string
+---@param hints? string[] Words behind the path, the longest first: those that fit.
+local function title(window, about, path, hints)
+  local start, name = outside.status(about), outside.status(path or '')
+  local room = vim.api.nvim_win_get_width(window) - vim.fn.strdisplaywidth(start .. name)
+  local hint = vim.iter(hints or {}):find(function(each)
+    return vim.fn.strdisplaywidth(each) <= room
+  end)
+  vim.wo[window].winbar = start .. '%<' .. name .. outside.status(hint or '')
+end
+
+--- Names a file of a call in the status line of its window, where Neovim would show a URI.
+---@param window integer
+---@param name string
+local function name_window(window, name)
+  vim.wo[window][0].statusline = ' ' .. outside.status(name) .. ' %{&modified ? "[+]" : ""}%=%l,%c %P '
+end
+
+--- Says in and above the windows of a call which side is which.
+---@param files backstitch.HeldFiles
+local function entitle(files)
+  local left, right, pause = valid(files.left), valid(files.right), files.details.pause
+  if not right or not M.is_own(vim.api.nvim_win_get_buf(right)) then
+    return
+  end
+  local is_open = vim.list_contains(pause.can, 'change')
+  local edits = is_open and { '   you may edit, :w checks it', '   you may edit' } or {}
+  local file = vim.iter(files.details.predicted):find(function(each)
+    return words.shown(each.path) == files.path
+  end)
+  if not file then
+    title(right, ('%s: input of %s'):format(files.pause, pause.tool), nil, edits)
+    name_window(right, files.pause .. ' input')
+  else
+    local changed_by, moved = words.given(pause.changedBy), words.given(file.movedFrom)
+    local side = changed_by and 'as changed in ' .. words.line(changed_by) or 'as the agent would write it'
+    title(right, ('%s: %s '):format(side, file.letter), files.path, edits)
+    name_window(right, ('%s %s'):format(files.pause, files.path))
+    if left then
+      title(left, 'now: ', moved and words.shown(moved) or files.path)
+      name_window(left, 'now ' .. files.path)
+    end
+  end
+end
+
 --- Shows the input and the texts that run, after they were changed. Text that the user has not written stays.
 ---@param files backstitch.HeldFiles
 ---@param details backstitch.PauseDetails
@@ -210,6 +273,7 @@ function M.refresh(files, details)
       vim.bo[buf].modifiable = is_editable(files, key)
     end
   end
+  entitle(files)
 end
 
 --- Stores the texts that the user has changed as the input with which the call runs.
@@ -315,31 +379,6 @@ local function buffer(files, kind, path, text, on_write, map)
   return buf
 end
 
----@param window? integer
----@return integer?
-local function valid(window)
-  return window and vim.api.nvim_win_is_valid(window) and window or nil
-end
-
---- Returns a window of the files, if it is in the tab page of the list.
----@param window? integer
----@param list integer
----@return integer?
-local function beside(window, list)
-  local page = vim.api.nvim_win_get_tabpage
-  return valid(window) and page(assert(window)) == page(list) and window or nil
-end
-
---- Shows a title above a window. A path that is too long is cut in front: what it is about and the file's name stay.
----@param window integer
----@param about string
----@param path? string
----@param behind? string
-local function title(window, about, path, behind)
-  local start, name = outside.status(about), outside.status(path or '')
-  vim.wo[window].winbar = start .. '%<' .. name .. outside.status(behind or '')
-end
-
 --- Shows a file of a call below its list, or its input, without moving the cursor from its window. The windows that are there
 --- are used again.
 ---@param files backstitch.HeldFiles
@@ -349,7 +388,6 @@ end
 ---@param map fun(buf: integer)
 function M.show(files, list, file, on_write, map)
   local left, right = beside(files.left, list), beside(files.right, list)
-  local edits = vim.list_contains(files.details.pause.can, 'change') and '   edit here, :w checks it' or ''
   for _, window in pairs({ left, right }) do
     vim.wo[window].winfixbuf = false
     vim.api.nvim_win_call(window, vim.cmd.diffoff)
@@ -362,9 +400,8 @@ function M.show(files, list, file, on_write, map)
     local buf = buffer(files, 'input', 'input.json', files.details.inputText .. '\n', on_write, map)
     right = right or vim.api.nvim_open_win(buf, false, { split = 'below', win = list })
     vim.api.nvim_win_set_buf(right, buf)
-    title(right, ('%s: input of %s%s'):format(files.pause, files.details.pause.tool, edits))
     files.left, files.right, files.path = nil, right, nil
-    return
+    return entitle(files)
   end
   local path = words.shown(file.path)
   local now = buffer(files, 'now', path, words.given(file.now) or '', on_write, map)
@@ -373,13 +410,11 @@ function M.show(files, list, file, on_write, map)
   vim.api.nvim_win_set_buf(right, after)
   left = left or vim.api.nvim_open_win(now, false, { split = 'left', win = right })
   vim.api.nvim_win_set_buf(left, now)
-  local moved = words.given(file.movedFrom)
-  title(left, 'now: ', moved and words.shown(moved) or path)
-  title(right, ('after %s: %s '):format(files.pause, file.letter), path, edits)
   for _, window in ipairs({ left, right }) do
     vim.api.nvim_win_call(window, vim.cmd.diffthis)
   end
   files.left, files.right, files.path = left, right, path
+  entitle(files)
 end
 
 --- Returns the file that is to be shown: the one with this path, else the first with a text.

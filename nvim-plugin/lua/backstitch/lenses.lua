@@ -1,5 +1,6 @@
 --- Lenses: asks the server for them, and draws each group as a virtual line above its text. They move with the text, and are
---- requested again at once after a reload, an edit of the server, or a change of the history. Needs Neovim 0.12.
+--- requested again at once after a reload, an edit of the server, or a change of the history. They are hidden where 'diff' is
+--- on. Needs Neovim 0.12.
 local config = require('backstitch.config')
 local words = require('backstitch.words')
 
@@ -60,7 +61,7 @@ end
 ---@param buf integer
 local function show_top(buf)
   for _, window in ipairs(vim.fn.win_findbuf(buf)) do
-    if vim.fn.line('w0', window) == 1 and not vim.wo[window].diff then
+    if vim.fn.line('w0', window) == 1 then
       vim.api.nvim_win_call(window, function()
         if vim.fn.winsaveview().topfill == 0 then
           vim.fn.winrestview({ topfill = 1 })
@@ -70,10 +71,22 @@ local function show_top(buf)
   end
 end
 
+--- True if a window compares the buffer with another one: lenses would shift one side against the other.
+---@param buf integer
+---@return boolean
+local function is_compared(buf)
+  return vim.iter(vim.fn.win_findbuf(buf)):any(function(window)
+    return vim.wo[window].diff
+  end)
+end
+
 ---@param buf integer
 ---@param state backstitch.Lenses
 local function draw(buf, state)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  if is_compared(buf) then
+    return
+  end
   local columns, count = columns_of(buf), vim.api.nvim_buf_line_count(buf)
   for row, titles in pairs(state.rows) do
     if row < count then
@@ -256,13 +269,16 @@ function M.enable()
       end
     end,
   })
-  vim.api.nvim_create_autocmd('WinResized', {
+  local function draw_all()
+    for buf, state in pairs(states) do
+      draw(buf, state)
+    end
+  end
+  vim.api.nvim_create_autocmd('WinResized', { group = group, callback = draw_all })
+  vim.api.nvim_create_autocmd('OptionSet', {
     group = group,
-    callback = function()
-      for buf, state in pairs(states) do
-        draw(buf, state)
-      end
-    end,
+    pattern = 'diff',
+    callback = vim.schedule_wrap(draw_all),
   })
   vim.api.nvim_create_autocmd('BufUnload', {
     group = group,

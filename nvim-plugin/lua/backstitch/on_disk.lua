@@ -27,11 +27,11 @@ local RELOAD = 150
 local TRIES = 5
 
 --- Ways to decide conflicts.
----@type { how: backstitch.OnConflict, label: string }[]
+---@type { key: string, how: backstitch.OnConflict, label: string }[]
 local WAYS = {
-  { how = 'markers', label = 'Write conflict markers' },
-  { how = 'current', label = 'Keep my lines' },
-  { how = 'target', label = 'Take the lines on disk' },
+  { key = 'm', how = 'markers', label = 'write conflict markers' },
+  { key = 'c', how = 'current', label = 'keep my lines' },
+  { key = 'o', how = 'target', label = 'take the lines on disk' },
 }
 
 local catch_up
@@ -58,6 +58,59 @@ local function merge_once(buf, client, arguments)
   end)
 end
 
+--- Returns the differences between a buffer and its file, as a unified diff.
+---@param buf integer
+---@return backstitch.Chunk[][]
+local function differences(buf)
+  local path = vim.api.nvim_buf_get_name(buf)
+  local mine = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\n') .. '\n'
+  local file = io.open(path, 'rb')
+  local disk = file and file:read('*a') or ''
+  if file then
+    file:close()
+  end
+  disk = vim.bo[buf].fileformat == 'dos' and disk:gsub('\r\n', '\n') or disk
+  ---@diagnostic disable-next-line: deprecated
+  local diff = vim.text and vim.text.diff or vim.diff
+  local hunks = diff(mine, disk, { ctxlen = 2 }) --[[@as string]]
+  local lines = { { { '--- your text' } }, { { '+++ on disk' } } }
+  for _, line in ipairs(vim.split(vim.trim(hunks), '\n', { plain = true })) do
+    table.insert(lines, { { line } })
+  end
+  return lines
+end
+
+--- Asks how conflicts are decided, with the differences in the question.
+---@async
+---@param buf integer
+---@param question string
+---@return backstitch.OnConflict
+local function ask(buf, question)
+  local how = task.await(function(back)
+    local keys, labels = {}, {}
+    for _, way in ipairs(WAYS) do
+      keys[way.key] = function()
+        back(way.how)
+      end
+      table.insert(labels, { way.key, way.label })
+    end
+    table.insert(labels, { 'q', 'decide later' })
+    require('backstitch.float').open({
+      title = words.line(question, vim.o.columns - 8),
+      lines = differences(buf),
+      keys = keys,
+      filetype = 'diff',
+      footer = require('backstitch.plan').footer(labels, vim.o.columns - 8),
+    }, function()
+      back(nil)
+    end)
+  end)
+  if not how then
+    error(task.CALLED_OFF, 0)
+  end
+  return how
+end
+
 --- Merges the file on disk into the unsaved text of a buffer. Asks about conflicts.
 ---@async
 ---@param buf integer
@@ -74,14 +127,7 @@ function M.merge(buf, is_quiet)
     if is_quiet or type(result) ~= 'table' or result.kind ~= 'conflict' then
       error(result, 0)
     end
-    local way = task.select(WAYS, {
-      prompt = result.message .. ':',
-      kind = 'backstitch.conflict',
-      format_item = function(way)
-        return way.label
-      end,
-    })
-    arguments.onConflict = way.how
+    arguments.onConflict = ask(buf, result.message)
     result = merge_once(buf, client, arguments)
   end
   if not result.merged and is_quiet then

@@ -1,6 +1,7 @@
 --- Review of all changes since a state, in a tab: a list of files, and the file of the current row beside it, inline or side
 --- by side with the older file.
 local config = require('backstitch.config')
+local file_keys = require('backstitch.review.file_keys')
 local float = require('backstitch.float')
 local outside = require('backstitch.outside')
 local review = require('backstitch.review')
@@ -31,6 +32,8 @@ local namespace = vim.api.nvim_create_namespace('backstitch.panel')
 ---@field older? integer Window of the older file, if it is beside.
 ---@field is_split boolean
 ---@field compared table<integer, true> Buffers that the review began to compare.
+---@field mapped table<integer, true> Buffers that have its keys.
+---@field act fun(action: backstitch.FileAction) Runs a key of a file.
 ---@field debounce uv.uv_timer_t
 
 --- Keyed by tab page.
@@ -75,7 +78,7 @@ local function draw(panel)
   local lines = {
     { { words.line(('Since %s %s'):format(panel.rev, panel.about), columns - 1), 'BackstitchHeading' } },
     { { summary, 'BackstitchDim' } },
-    {},
+    { { words.line('K keep, X undo, ]c next', columns - 1), 'BackstitchDim' } },
   }
   for _, file in ipairs(panel.files) do
     local path, counts = words.shown(file.path), file.binary and 'binary' or words.counts({ file })
@@ -139,8 +142,13 @@ local function open_deleted(panel, path)
     end_row = vim.api.nvim_buf_line_count(buf),
     hl_group = 'BackstitchRemoved',
     hl_eol = true,
+    sign_text = '-',
+    sign_hl_group = 'BackstitchSignRemoved',
+    virt_text = { { '  deleted', 'BackstitchSignRemoved' } },
     strict = false,
   })
+  panel.mapped[buf] = true
+  file_keys.map(buf, panel.act)
 end
 
 --- Opens the file with this number. `change` is that of the change to go to; a negative one counts from the last.
@@ -179,6 +187,8 @@ local function open_file(panel, index, change)
     panel.older = review.split(buf, panel.id)
     vim.api.nvim_set_current_win(panel.main)
   end
+  panel.mapped[buf] = true
+  file_keys.map(buf, panel.act)
 end
 
 --- Opens the next or previous file, and goes to its first or last change.
@@ -221,6 +231,82 @@ function M.cross(forward)
   return true
 end
 
+--- Keeps all changes of a file, or marks them again.
+---@async
+---@param panel backstitch.Panel
+---@param file backstitch.ChangedFile
+local function keep_file(panel, file)
+  server.request(server.client(panel.buf), 'backstitch/review', {
+    action = file.kept and 'unkeep' or 'keep',
+    uri = vim.uri_from_fname(vim.fs.joinpath(panel.root, words.shown(file.path))),
+    since = panel.id,
+    shown = not file.kept and file.shown or nil,
+  })
+  read(panel)
+end
+
+--- Undoes all changes of a file, after its plan.
+---@async
+---@param panel backstitch.Panel
+---@param file backstitch.ChangedFile
+local function undo_file(panel, file)
+  require('backstitch.restore').run(server.client(panel.buf), 'rewind', {
+    workspace = panel.root,
+    rev = panel.id,
+    paths = { vim.uri_from_fname(vim.fs.joinpath(panel.root, words.shown(file.path))) },
+    exact = true,
+  })
+  read(panel)
+end
+
+--- Goes on after a decision: to the next change of the file, else to the next file with one.
+---@async
+---@param panel backstitch.Panel
+---@param at integer Number that the file had.
+---@param line integer
+local function go_on(panel, at, line)
+  local file = panel.files[at]
+  local is_there = file ~= nil and words.shown(file.path) == panel.current
+  if is_there and review.go_from(line) then
+    return
+  end
+  local to = is_there and at + 1 or at
+  while panel.files[to] and panel.files[to].kept do
+    to = to + 1
+  end
+  if not panel.files[to] then
+    return require('backstitch.notice').say('backstitch: That was the last change.')
+  end
+  open_file(panel, to, 1)
+end
+
+--- Runs a key of a file.
+---@async
+---@param panel backstitch.Panel
+---@param action backstitch.FileAction
+local function act_in_file(panel, action)
+  if action == 'next_file' or action == 'previous_file' then
+    return M.step(action == 'next_file', vim.v.count1)
+  end
+  local at, line = current_index(panel), vim.fn.line('.')
+  local file = at and panel.files[at]
+  if not at or not file then
+    task.fail({ message = 'This file has no changes', hint = '<Tab> opens the next file' })
+  elseif action == 'next_change' or action == 'previous_change' then
+    -- a deleted or a binary file is one change
+    local go = review.of() and review.jump or M.cross
+    return go(action == 'next_change', vim.v.count1)
+  elseif action == 'keep_file' and file.kept then
+    return keep_file(panel, file)
+  elseif action == 'keep_file' or not review.of() then
+    (action == 'undo' and undo_file or keep_file)(panel, file)
+  else
+    (action == 'undo' and review.take_back or review.keep)(line, line)
+    read(panel)
+  end
+  go_on(panel, at, line)
+end
+
 --- Keys of the list.
 ---@type { key: string, desc: string, act: async fun(panel: backstitch.Panel, index?: integer) }[]
 M.KEYS = {
@@ -261,13 +347,11 @@ M.KEYS = {
       if not file then
         task.fail({ message = 'There is no file on this line' })
       end
-      server.request(server.client(panel.buf), 'backstitch/review', {
-        action = file.kept and 'unkeep' or 'keep',
-        uri = vim.uri_from_fname(vim.fs.joinpath(panel.root, words.shown(file.path))),
-        since = panel.id,
-        shown = not file.kept and file.shown or nil,
-      })
-      read(panel)
+      local was_kept, row = file.kept, vim.api.nvim_win_get_cursor(0)[1]
+      keep_file(panel, file)
+      if not was_kept and row == vim.fn.line('.') and row < vim.fn.line('$') then
+        vim.api.nvim_win_set_cursor(0, { row + 1, 0 })
+      end
     end,
   },
   {
@@ -278,13 +362,7 @@ M.KEYS = {
       if not file then
         task.fail({ message = 'There is no file on this line' })
       end
-      require('backstitch.restore').run(server.client(panel.buf), 'rewind', {
-        workspace = panel.root,
-        rev = panel.id,
-        paths = { vim.uri_from_fname(vim.fs.joinpath(panel.root, words.shown(file.path))) },
-        exact = true,
-      })
-      read(panel)
+      undo_file(panel, file)
     end,
   },
   {
@@ -305,9 +383,15 @@ M.KEYS = {
     key = 'g?',
     desc = 'List these keys.',
     act = function()
-      local lines = vim.tbl_map(function(each)
-        return { { (' %-8s'):format(each.key), 'BackstitchKey' }, { each.desc .. ' ' } }
-      end, M.KEYS)
+      local lines = { { { ' In the list', 'BackstitchHeading' } } }
+      local function add(keys)
+        for _, each in ipairs(keys) do
+          table.insert(lines, { { (' %-8s'):format(each.key), 'BackstitchKey' }, { each.desc .. ' ' } })
+        end
+      end
+      add(M.KEYS)
+      vim.list_extend(lines, { {}, { { ' In its files', 'BackstitchHeading' } } })
+      add(file_keys.KEYS)
       float.open({ title = 'Review', lines = lines, keys = {}, footer = 'q close' })
     end,
   },
@@ -348,6 +432,31 @@ local function follow(panel, tab)
       draw(panel)
     end,
   })
+  -- elsewhere the keys of a file do what they did before
+  vim.api.nvim_create_autocmd('TabLeave', {
+    group = group,
+    callback = function()
+      if here() == panel then
+        file_keys.unmap(panel.mapped)
+      end
+    end,
+  })
+  vim.api.nvim_create_autocmd('TabEnter', {
+    group = group,
+    callback = function()
+      for buf in pairs(here() == panel and panel.mapped or {}) do
+        file_keys.map(buf, panel.act)
+      end
+    end,
+  })
+  -- `:edit` empties a buffer that no file is read into
+  vim.api.nvim_create_autocmd('BufReadCmd', {
+    group = group,
+    buffer = panel.buf,
+    callback = function()
+      draw(panel)
+    end,
+  })
   vim.api.nvim_create_autocmd('BufWipeout', {
     group = group,
     buffer = panel.buf,
@@ -355,6 +464,7 @@ local function follow(panel, tab)
       panels[tab] = nil
       panel.debounce:close()
       vim.api.nvim_del_augroup_by_id(group)
+      file_keys.unmap(panel.mapped)
       vim.schedule(function()
         for buf in pairs(panel.compared) do
           local known = review.of(buf)
@@ -422,7 +532,8 @@ function M.open(client, root, rev)
   vim.api.nvim_win_set_buf(0, buf)
   local options = vim.wo[0][0]
   options.number, options.relativenumber, options.signcolumn, options.foldcolumn = false, false, 'no', '0'
-  options.foldenable, options.statuscolumn, options.winbar, options.colorcolumn = false, '', '', ''
+  options.foldenable, options.statuscolumn, options.colorcolumn = false, '', ''
+  require('backstitch.timeline.window').hide_winbar()
   options.wrap, options.cursorline, options.list, options.spell = false, true, false, false
   options.statusline = ' Review%=g?: keys '
   options.winfixwidth, options.winfixbuf = true, true
@@ -437,8 +548,15 @@ function M.open(client, root, rev)
     main = main,
     is_split = config.get().review.layout == 'split',
     compared = {},
+    mapped = {},
+    act = function() end,
     debounce = assert(vim.uv.new_timer()),
   }
+  panel.act = function(action)
+    task.run(function()
+      act_in_file(panel, action)
+    end)
+  end
   panels[tab] = panel
   map_keys(panel)
   follow(panel, tab)

@@ -11,7 +11,7 @@ local words = require('backstitch.words')
 
 local M = {}
 
-M.KEYS = require('backstitch.pauses.keys').KEYS
+M.keys = require('backstitch.pauses.keys')
 M.count = held.count
 M.open = view.open
 M.resume = decisions.resume
@@ -96,9 +96,15 @@ function M.enable()
     end, held.by_client[client.id] or {})
     view.schedule_read(client)
     local own = files.of(params.pause)
+    local is_late = params.outcome == 'parked'
+    if is_late then
+      local text = 'the time of %s ran out: %s was not run, and is held again when %s tries again'
+      say(text:format(params.pause.id, words.line(params.pause.summary), words.line(params.pause.agent)))
+    end
     if own then
       local by = words.given(params.by)
-      view.finish_files(own, ('%s%s'):format(params.outcome, by and ', ' .. by or ''))
+      local decided = ('%s%s'):format(params.outcome, by and ', ' .. by or '')
+      view.finish_files(own, is_late and 'its time ran out' or decided)
       if files.is_changed(own) then
         say(('%s was decided on elsewhere: your unwritten text stays in its buffer'):format(own.pause))
       end

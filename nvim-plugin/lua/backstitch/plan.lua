@@ -27,6 +27,70 @@ local function section(lines, title, rows)
   vim.list_extend(lines, rows)
 end
 
+--- Turns of a plan that are listed unless the user asks for all.
+local MAX_TURNS = 5
+
+--- Returns the sentence that a plan begins with: whose work it moves, then files and conflicts. Pure.
+---@param plan backstitch.AnyPlan
+---@return string sentence, string[] others What the server says besides.
+function M.sentence(plan)
+  local takes, others = plan.takes or {}, vim.list_slice(plan.summary or {})
+  local letters = {} ---@type table<string, true>
+  for _, turn in ipairs(vim.list_extend(vim.list_slice(takes), plan.stays or {})) do
+    letters[turn.letter] = true
+  end
+  local verb = plan.brings_back and 'Brings back' or 'Undoes'
+  local first = others[1] or ''
+  -- the server's sentence about the same turns: it names the sessions if there are several
+  local is_said = vim.startswith(first, verb .. ' ') and not vim.startswith(first, verb .. ' your ')
+  local sentence ---@type string
+  if is_said and (vim.tbl_count(letters) > 1 or #takes == 0) then
+    sentence = (first:gsub('%.$', ''))
+  elseif #takes == 1 then
+    local turn = assert(takes[1])
+    local prompt = words.line(words.given(turn.prompt) or '', 40)
+    local name = prompt ~= '' and ('turn “%s”'):format(prompt) or 'work without a prompt'
+    sentence = ('%s %s%s'):format(verb, turn.part and 'a part of ' or '', name)
+  elseif #takes > 1 then
+    sentence = ('%s %s'):format(verb, words.count(#takes, 'turn'))
+  elseif #plan.conflicts > 0 and #words.done(plan) == 0 then
+    sentence = 'Waits for your decision'
+  else
+    sentence = 'Restores files'
+  end
+  if is_said then
+    table.remove(others, 1)
+  end
+  return sentence .. ' · ' .. words.summary(plan), others
+end
+
+--- Returns the rows of the turns that a plan moves, if they are several. Pure.
+---@param plan backstitch.AnyPlan
+---@param is_short boolean
+---@return backstitch.Chunk[][]
+local function turn_rows(plan, is_short)
+  local takes, rows = plan.takes or {}, {}
+  if #takes < 2 then
+    return rows
+  end
+  local most = is_short and #takes > MAX_TURNS + 1 and MAX_TURNS or #takes
+  for i = 1, most do
+    local turn = assert(takes[i])
+    local prompt = words.line(words.given(turn.prompt) or '', 60)
+    table.insert(rows, {
+      { '   ' .. (prompt ~= '' and ('“%s”'):format(prompt) or 'work without a prompt') },
+      {
+        ('  %s%s'):format(words.given(turn.turn) or turn.checkpoint, turn.part and ', in part' or ''),
+        'BackstitchDim',
+      },
+    })
+  end
+  if most < #takes then
+    table.insert(rows, { { ('   … %d more'):format(#takes - most), 'BackstitchDim' } })
+  end
+  return rows
+end
+
 local LETTERS = { A = 'BackstitchAdded', D = 'BackstitchRemoved' }
 
 --- Returns the row of a changed file: letter, path, lines, and a note. Pure.
@@ -60,9 +124,10 @@ end
 
 --- Returns the lines that show a plan. Pure.
 ---@param plan backstitch.AnyPlan
+---@param columns integer Width of a sentence.
 ---@param most? integer Number of files to list; the others are counted.
 ---@return backstitch.Chunk[][]
-function M.lines(plan, most)
+function M.lines(plan, columns, most)
   local conflicting, widest = {}, 0
   for _, conflict in ipairs(plan.conflicts) do
     conflicting[words.shown(conflict.path)] = conflict
@@ -73,10 +138,14 @@ function M.lines(plan, most)
   local function padded(text)
     return text .. (' '):rep(math.max(0, widest - vim.fn.strdisplaywidth(text)) + 2)
   end
-  local lines = { { { ' ' .. words.summary(plan) } } }
-  for _, sentence in ipairs(plan.summary or {}) do
-    table.insert(lines, { { ' ' .. sentence } })
+  local sentence, others = M.sentence(plan)
+  local lines = {}
+  for _, each in ipairs(vim.list_extend({ sentence }, others)) do
+    for i, line in ipairs(words.wrapped(each, columns)) do
+      table.insert(lines, { { (i == 1 and ' ' or '   ') .. line } })
+    end
   end
+  section(lines, plan.brings_back and 'Turns that come back' or 'Turns that go', turn_rows(plan, most ~= nil))
   local files, left, conflicts = {}, {}, {}
   for _, action in ipairs(plan.actions) do
     local path = words.shown(action.path)
@@ -159,12 +228,15 @@ end
 ---@return backstitch.Decision
 function M.decide(plan, ways)
   -- the keys must stay in sight
-  local most = math.max(3, vim.o.lines - 18 - #(plan.summary or {}) - #plan.conflicts - #plan.gaps)
-  local is_long = #plan.actions > most
+  local turns = #turn_rows(plan, true)
+  local above = #(plan.summary or {}) + (turns > 0 and turns + 2 or 0)
+  local most = math.max(3, vim.o.lines - 18 - above - #plan.conflicts - #plan.gaps)
+  local is_long = #plan.actions > most or turns < #turn_rows(plan, false)
   local verb = (plan.title:match('^%S+') or 'restore'):lower()
   local decision = task.await(function(back)
     local function show()
-      local lines = M.lines(plan, is_long and most or nil)
+      local columns = vim.o.columns - 10
+      local lines = M.lines(plan, columns, is_long and most or nil)
       local keys, hints, shorts = {}, {}, {}
       local function offer(key, label, short, act)
         keys[key] = act
@@ -195,8 +267,8 @@ function M.decide(plan, ways)
         end)
       end
       if is_long then
-        offer('f', 'list all files', 'files', function()
-          local all = M.lines(plan)
+        offer('f', 'list all files and turns', 'files', function()
+          local all = M.lines(plan, columns)
           float.open({ title = words.line(plan.title), lines = all, keys = {}, footer = 'q back' }, show)
         end)
       end

@@ -73,21 +73,31 @@ end
 ---@param lines backstitch.Chunk[][]
 ---@param act fun(row: integer)
 local function list(name, title, lines, act)
-  local there = vim.fn.bufnr(name)
-  if there > 0 then
-    vim.api.nvim_buf_delete(there, { force = true })
-  end
   local buf = vim.api.nvim_create_buf(false, true)
-  vim.api.nvim_buf_set_name(buf, name)
   vim.bo[buf].bufhidden = 'wipe'
   vim.bo[buf].filetype = 'backstitch-list'
   float.write(buf, namespace, lines)
-  vim.cmd(('botright %dsplit'):format(HEIGHT))
+  -- one window for all lists of a tab page
+  local window = vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(each)
+    return vim.bo[vim.api.nvim_win_get_buf(each)].filetype == 'backstitch-list'
+  end)
+  if window then
+    vim.api.nvim_set_current_win(window)
+  else
+    vim.cmd(('botright %dsplit'):format(HEIGHT))
+  end
   vim.api.nvim_win_set_buf(0, buf)
+  local there = vim.fn.bufnr(('^%s$'):format(vim.fn.escape(name, '\\[]*?{}')))
+  if there > 0 then
+    vim.api.nvim_buf_delete(there, { force = true })
+  end
+  vim.api.nvim_buf_set_name(buf, name)
   vim.wo.cursorline, vim.wo.wrap, vim.wo.number = true, false, false
   vim.wo.foldmethod, vim.wo.foldlevel = 'expr', 0
   vim.wo.foldexpr = [[getline(v:lnum) =~ '^\s' ? 1 : '>1']]
   vim.wo.foldtext = 'getline(v:foldstart)'
+  -- a fold is a row without its lines, not a bar of dots
+  vim.opt_local.fillchars:append({ fold = ' ' })
   vim.wo.winbar = outside.status(title)
   vim.keymap.set('n', '<CR>', function()
     act(vim.api.nvim_win_get_cursor(0)[1])
@@ -99,8 +109,16 @@ end
 ---@param path string
 ---@param line integer
 local function go(path, line)
-  vim.cmd.wincmd('p')
-  if vim.bo.buftype ~= '' then
+  local windows = vim.api.nvim_tabpage_list_wins(0)
+  table.insert(windows, 1, vim.fn.win_getid(vim.fn.winnr('#')))
+  -- the window before, else any with a file
+  local window = vim.iter(windows):find(function(each)
+    local is_file = each ~= 0 and vim.bo[vim.api.nvim_win_get_buf(each)].buftype == ''
+    return is_file and vim.api.nvim_win_get_config(each).relative == '' and not vim.wo[each].winfixbuf
+  end)
+  if window then
+    vim.api.nvim_set_current_win(window)
+  else
     vim.cmd('topleft new')
   end
   outside.edit(path)

@@ -966,6 +966,8 @@
 ---@field pid integer Process number of the program, or of the agent.
 ---@field process integer|nil Number of the program. Null: it is an agent's call.
 ---@field function string The function that is paused: the watched one, else that of the innermost frame. At an agent's call: the tool.
+---@field letter string|nil Letter of the agent's session. Null: it is a program, or the pause is no longer kept.
+---@field prompt string|nil Prompt of the turn that is held. Null: there is none.
 ---@field why string|nil The reason of the pause: `pause("here")`, `calls Edit`. Null: the pause is no longer kept.
 ---@field breakpoint string|nil Breakpoint of the pause, for example `b3`.
 ---@field hit backstitch.PauseHit|nil That breakpoint as it was then.

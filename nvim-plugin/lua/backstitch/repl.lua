@@ -74,7 +74,8 @@ local function add(view, entry)
   end
   append(view, entry.input, 'BackstitchPrompt', '> ')
   append(view, entry.stdout, 'BackstitchDim')
-  local first, last = append(view, entry.output, entry.isError and 'ErrorMsg' or 'Normal')
+  local shows_value = entry.shows ~= 'stdout' and entry.shows ~= 'nothing'
+  local first, last = append(view, shows_value and entry.output or '', entry.isError and 'ErrorMsg' or 'Normal')
   local cid = words.given(entry.cid)
   if cid and last > 0 then
     table.insert(view.values, { first = first, last = last, cid = cid })
@@ -92,12 +93,7 @@ local function entitle(view, session)
     ('%s at %s'):format(session.language, session.pause),
     closed and ('%s to %s'):format(from, words.clock(closed, from:sub(1, 10))) or 'since ' .. from,
   }
-  local title = table.concat(
-    vim.tbl_filter(function(part)
-      return part ~= ''
-    end, parts),
-    ' · '
-  )
+  local title = words.dotted(parts)
   local keys = words.given(session.process) and '   K value  S stack  C calls' or ''
   for _, window in ipairs(vim.fn.win_findbuf(view.transcript)) do
     vim.wo[window].winbar = (' %s%%<%s'):format(outside.status(title), keys)
@@ -182,6 +178,21 @@ local function recall(view, by)
   vim.api.nvim_win_set_cursor(0, { #lines, #lines[#lines] })
 end
 
+--- Maps the keys of debuggers, which decide on the held call of the REPL.
+---@param view backstitch.ReplView
+---@param buf integer
+local function map_debugger(view, buf)
+  for _, each in ipairs(require('backstitch.pauses').keys.KEYS) do
+    for _, key in ipairs(each.debugger or {}) do
+      vim.keymap.set({ 'n', 'i' }, key, function()
+        task.run(function()
+          each.run(assert(vim.lsp.get_client_by_id(view.client), 'the server has ended'), view.pause)
+        end)
+      end, { buffer = buf, desc = each.desc })
+    end
+  end
+end
+
 ---@param view backstitch.ReplView
 ---@param language string
 local function open_input(view, language)
@@ -212,6 +223,7 @@ local function open_input(view, language)
       end
     end, { buffer = buf, desc = 'Earlier or later input' })
   end
+  map_debugger(view, buf)
   vim.keymap.set('n', 'q', function()
     M.leave(view.session)
   end, { buffer = buf, nowait = true, desc = 'Close' })
@@ -257,6 +269,7 @@ local function map_transcript(client, view)
   map('C', 'Show the calls', function()
     require('backstitch.programs').calls(client)
   end)
+  map_debugger(view, view.transcript)
 end
 
 --- Shows a session: its transcript, and the input unless it is closed.
@@ -335,6 +348,23 @@ local function start_of(day, later)
   return os.date('!%Y-%m-%dT%H:%M:%SZ', time) --[[@as string]]
 end
 
+--- Returns the row of a session: the prompt or the function, the reason, its lines, its age, and its id at the end.
+---@param session backstitch.ReplSession
+---@param now integer
+---@return string
+local function session_row(session, now)
+  local prompt = words.line(words.given(session.prompt) or '', 40)
+  local parts = {
+    prompt ~= '' and ('“%s”'):format(prompt) or '',
+    words.line(session['function']),
+    words.pause_reason(session),
+    words.count(session.entries, 'line'),
+    session.status == 'active' and 'active' or words.ago(session.closed or session.started, now),
+    session.id,
+  }
+  return words.dotted(parts)
+end
+
 --- Lists sessions, and shows the chosen one. Words such as `status:closed` and `from:2026-11-01` limit the list.
 ---@async
 ---@param client vim.lsp.Client
@@ -373,10 +403,7 @@ function M.list(client, search)
         if session == older then
           return 'Older sessions…'
         end
-        local count = words.count(session.entries, 'line')
-        local name, reason = words.line(session['function']), words.pause_reason(session)
-        local row = { session.id, session.status, words.clock(session.started), name, reason, count }
-        return table.concat(row, '  ')
+        return session_row(session, os.time())
       end,
     })
     if chosen ~= older then

@@ -191,6 +191,25 @@ function M.go(review, number)
   end
 end
 
+--- Goes to the first change at this line or below it, after a change was decided.
+---@async
+---@param line integer From 1.
+---@return boolean is_there
+function M.go_from(line)
+  local review = M.of()
+  if not review then
+    return false
+  end
+  comparison.compare(review)
+  for i, hunk in ipairs(review.hunks) do
+    if hunk.new[1] >= line then
+      M.go(review, i)
+      return true
+    end
+  end
+  return false
+end
+
 --- Goes to the next or previous change, `count` times. After the last change of a file it continues in the next file of a
 --- review of several files, else it wraps around.
 ---@async

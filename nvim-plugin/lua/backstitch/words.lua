@@ -57,6 +57,34 @@ function M.line(text, longest)
   return vim.trim(short) .. '…'
 end
 
+--- Joins the parts of a row that are not empty. Pure.
+---@param parts string[]
+---@return string
+function M.dotted(parts)
+  local filled = vim.tbl_filter(function(part)
+    return part ~= ''
+  end, parts)
+  return table.concat(filled, ' · ')
+end
+
+--- Returns a text as lines of whole words. A word that is longer than a line is a line. Pure.
+---@param text string
+---@param columns integer
+---@return string[]
+function M.wrapped(text, columns)
+  local lines = {}
+  for word in text:gmatch('%S+') do
+    local last = lines[#lines]
+    local joined = last and last .. ' ' .. word
+    if joined and vim.fn.strdisplaywidth(joined) <= columns then
+      lines[#lines] = joined
+    else
+      table.insert(lines, word)
+    end
+  end
+  return lines
+end
+
 --- Returns seconds since 1970 of an RFC 3339 time in UTC.
 ---@param time string
 ---@return integer
@@ -280,7 +308,7 @@ function M.done(plan)
   end, plan.actions)
 end
 
---- `3 files, 1 of them merged, 2 conflicts, 1 not restored`.
+--- `3 files, 1 of them merged · 2 conflicts · 1 not restored`.
 ---@param plan backstitch.AnyPlan
 ---@return string
 function M.summary(plan)
@@ -288,10 +316,7 @@ function M.summary(plan)
   local merged = #vim.tbl_filter(function(action)
     return action.action == 'merge'
   end, done)
-  local parts = { M.count(#done, 'file') }
-  if merged > 0 then
-    table.insert(parts, ('%d of them merged'):format(merged))
-  end
+  local parts = { M.count(#done, 'file') .. (merged > 0 and (', %d of them merged'):format(merged) or '') }
   local conflicts = M.conflict_count(plan.conflicts)
   if conflicts > 0 then
     table.insert(parts, M.count(conflicts, 'conflict'))
@@ -299,7 +324,7 @@ function M.summary(plan)
   if #plan.gaps > 0 then
     table.insert(parts, ('%d not restored'):format(#plan.gaps))
   end
-  return table.concat(parts, ', ')
+  return table.concat(parts, ' · ')
 end
 
 --- The breakpoint that paused a call, as it was then; else the reason of the pause. May be empty.

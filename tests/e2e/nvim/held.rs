@@ -10,6 +10,11 @@ use crate::support::agent::Agent;
 
 const TEXT: &str = "one\ntwo\nthree\n";
 
+/// Keys of debuggers, as a terminal sends them.
+const F5: &str = "\x1b[15~";
+const F10: &str = "\x1b[21~";
+const F11: &str = "\x1b[23~";
+
 fn world() -> World {
     rig::world(&[("a.txt", TEXT)])
 }
@@ -46,6 +51,8 @@ fn a_held_call_is_shown_changed_and_continued() {
     nvim.waits("require('backstitch').statusline():find('⏸ 1') ~= nil");
     nvim.ex("Backstitch pauses");
     nvim.screen.shows("⏸ p1 Edit a.txt");
+    nvim.screen
+        .shows("as the agent would write it: M a.txt   you may edit");
     nvim.screen.is_like("shown", "changes a.txt:2");
     nvim.waits("vim.fn.bufnr('backstitch-held://p1/then/a.txt') > 0");
     nvim.ex("wincmd b");
@@ -54,6 +61,7 @@ fn a_held_call_is_shown_changed_and_continued() {
     nvim.ex("%s/^2$/zwei/");
     nvim.ex("write");
     nvim.says("p1 continues with this text");
+    nvim.screen.shows("as changed in Neovim: M a.txt");
     assert_eq!(world.read("a.txt"), TEXT);
     nvim.ex("wincmd t");
     nvim.screen.keys("c");
@@ -204,7 +212,10 @@ fn every_key_of_a_held_call() {
         .iter()
         .map(|line| line.split(' ').next().unwrap_or_default().to_owned())
         .collect::<String>();
-    assert_eq!(keys, "cnsodke<Tab><S-Tab>ibxr");
+    assert_eq!(keys, "cnsodke<Tab><S-Tab>ibxr<CR>q");
+    nvim.screen.shows(
+        "n       Step over: continue, and stop at the next call of this thread. (also <F10>)",
+    );
     nvim.screen.keys("q");
     nvim.screen
         .until("closed", |screen| !screen.contains("Deny, and stop"));
@@ -316,15 +327,15 @@ fn a_held_call_is_shown_as_text() {
     nvim.screen.until("a title", |screen| {
         screen.contains("[x]<i> [2J  claude-code")
             && screen.contains("now: %{execute('let g:owned = 1')}[x]<i>")
-            && screen.contains("after p1: M <")
-            && screen.contains("b.txt   edit here, :w checks it")
+            && screen.contains("as the agent would write it: M <")
+            && screen.contains("b.txt")
     });
     nvim.ex("wincmd b");
     nvim.waits("vim.fn.bufname():find('backstitch-held://p1/then/%{', 1, true) ~= nil");
     let title = nvim.lua("vim.api.nvim_eval_statusline(vim.wo.winbar, { maxwidth = 200 }).str");
     let title = title.as_str().expect("a text");
     assert!(
-        title.starts_with("after p1: M %{execute('let g:owned = 1')}[x]<i>"),
+        title.starts_with("as the agent would write it: M %{execute('let g:owned = 1')}[x]<i>"),
         "{title}"
     );
     nvim.ex("%s/^2$/zwei/");
@@ -381,6 +392,24 @@ fn breakpoints_of_all_kinds_are_typed() {
         Some(6),
         "{all}"
     );
+}
+
+/// A parameter that is refused is asked for again, as it was typed.
+#[test]
+fn a_wrong_breakpoint_keeps_what_was_typed() {
+    let world = world();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-wrong-kind", &["a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("Backstitch breakpoint pattern");
+    nvim.screen.shows("Regular expression (password):");
+    nvim.screen.keys("(secret\r");
+    nvim.screen.until("asked again", |screen| {
+        screen.contains("unclosed group: (secret")
+    });
+    nvim.screen.keys(")\r");
+    nvim.says("agents stop at pattern /(secret)/");
 }
 
 /// The input as JSON is edited as the agent wrote it: the order of its fields, and numbers that a Lua number cannot hold.
@@ -663,7 +692,7 @@ fn a_held_call_is_not_missed() {
 }
 
 /// After a step the next held call is shown in the same windows, and the cursor stays. A key that comes too early decides on no
-/// call that was not shown.
+/// call that was not shown. The keys of debuggers work in the text that can be edited, in the list and in a REPL.
 #[test]
 fn after_a_step_the_next_call_is_shown() {
     let world = world();
@@ -677,11 +706,57 @@ fn after_a_step_the_next_call_is_shown() {
     nvim.screen.keys("\\c");
     nvim.says("p1 is no longer held");
     let input = edit(&world, "a.txt", "three", "3");
-    let next = HeldHook::start(&world, &before(&agent, "c2", "Edit", &input), 600);
+    let hold = |id: &str| HeldHook::start(&world, &before(&agent, id, "Edit", &input), 600);
+    let next = hold("c2");
     nvim.waits("vim.fn.bufname() == 'backstitch-held://p2/then/a.txt'");
     assert_eq!(nvim.lines(), ["one", "two", "3"]);
-    nvim.screen.keys("\\c");
+    nvim.screen.keys(F10);
     assert_eq!(decision(&next.answer()), None);
+    let next = hold("c3");
+    nvim.waits("vim.fn.bufname() == 'backstitch-held://p3/then/a.txt'");
+    nvim.ex("wincmd t");
+    nvim.screen.keys(F11);
+    assert_eq!(decision(&next.answer()), None);
+    let next = hold("c4");
+    is_shown(&nvim, "p4", "a.txt");
+    assert_eq!(nvim.lua("vim.bo.filetype"), "backstitch-pauses");
+    nvim.ex("Backstitch repl p4");
+    nvim.waits("vim.fn.bufname():find('backstitch-repl://', 1, true) == 1");
+    nvim.waits("vim.fn.mode() == 'i'");
+    nvim.screen.keys(F5);
+    assert_eq!(decision(&next.answer()), None);
+}
+
+/// A prompt that is too long for a row stands in full above the files of its call. A call whose time ran out says so, and its row
+/// goes once its next try has run.
+#[test]
+fn a_call_says_its_prompt_and_that_its_time_ran_out() {
+    let world = world();
+    world.configure("[pause]\ntimeout = 5\n");
+    let Some(mut nvim) = Neovim::start(&world, "plugin-held-parked", &["a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    world.ok(["breakpoint", "add", "tool", "*"]);
+    let mut agent = world.agent();
+    agent.session_start();
+    let prompt = "replace each number by its word, but leave the ones in the headings alone";
+    agent.prompt(prompt);
+    let input = edit(&world, "a.txt", "two", "2");
+    let hook = HeldHook::start(&world, &before(&agent, "c1", "Edit", &input), 600);
+    nvim.says("claude-code is held: Edit a.txt");
+    nvim.ex("Backstitch pauses");
+    nvim.screen.shows(&format!("     “{prompt}”"));
+    assert_eq!(decision(&hook.answer()), Some("deny"));
+    nvim.says("the time of p1 ran out: Edit a.txt was not run");
+    nvim.screen
+        .shows("… p1 Edit a.txt  its time ran out: held again at its next try");
+    nvim.screen.shows("p1: its time ran out");
+    world.ok(["resume", "p1"]);
+    nvim.screen.shows("its time ran out: decided in ");
+    let retried = HeldHook::start(&world, &before(&agent, "c2", "Edit", &input), 600);
+    assert_eq!(retried.answer(), Value::Null);
+    nvim.screen.shows("No call is held.");
 }
 
 /// The sign of a breakpoint stands at its lines after each change of the text, also beside signs of others.

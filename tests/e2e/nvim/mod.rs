@@ -4,15 +4,18 @@
 mod busy_server;
 mod errors;
 mod held;
+mod held_keys;
 mod keys;
 mod lens_truth;
 mod line_ends;
 mod outside;
 mod packaging;
+mod pick;
 mod readme_picture;
 mod reload;
 mod repl;
 mod review;
+mod review_tab;
 pub mod rig;
 mod servers;
 mod windows;
@@ -124,6 +127,40 @@ fn a_rewind_shows_its_plan_and_is_undone() {
     nvim.screen.shows("Redone: 3 files");
     assert_eq!(world.read("src/a.txt"), SEVEN_LINES);
     world.ok(["verify"]);
+}
+
+/// A plan begins with a sentence; of many turns the first are listed, and all on demand.
+#[test]
+fn a_plan_of_many_turns_is_folded() {
+    let world = rig::world(&[("a.txt", "0\n")]);
+    let mut agent = world.agent();
+    for n in 1..=9 {
+        agent.turn(&format!("turn number {n}"), |agent| {
+            agent.edit("a.txt", &format!("{}\n", n - 1), &format!("{n}\n"));
+        });
+    }
+    let Some(mut nvim) = Neovim::start(&world, "plugin-many-turns", &["a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("Backstitch rewind t1");
+    nvim.screen.shows("Undoes 9 turns · 1 file");
+    nvim.screen.shows("“turn number 5”");
+    nvim.screen.shows("… 4 more");
+    nvim.screen.keys("f");
+    nvim.screen.shows("“turn number 1”  t1");
+    nvim.screen.keys("q");
+    nvim.screen.shows("… 4 more");
+    nvim.screen.keys("q");
+    nvim.screen
+        .until("closed", |screen| !screen.contains("… 4 more"));
+    nvim.ex("Backstitch rewind t9");
+    nvim.screen.shows("Undoes turn “turn number 9” · 1 file");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Rewound: 1 file");
+    nvim.ex("Backstitch undo");
+    nvim.screen
+        .shows("Brings back turn “turn number 9” · 1 file");
 }
 
 /// S3-L2: text that the user has typed stays through a rewind.
@@ -251,6 +288,15 @@ fn commands_and_their_completions_work() {
     assert_eq!(completed("Backstitch rewind t1 src/"), ["src/a.txt"]);
     assert_eq!(completed("Backstitch undo x y "), Vec::<String>::new());
 
+    // from a line of the differences to its file
+    nvim.ex("Backstitch changes t1");
+    nvim.screen.shows(" changes t1..");
+    nvim.screen.keys("/^+2\r");
+    nvim.waits("vim.fn.getline('.') == '+2'");
+    nvim.screen.keys("\r");
+    nvim.waits("vim.fn.bufname() == 'src/a.txt' and vim.fn.line('.') == 2");
+    nvim.ex("only");
+
     nvim.ex("Backstitch switch idea");
     nvim.screen.shows("Switch to idea");
     nvim.screen.keys("\r");
@@ -283,8 +329,7 @@ fn commands_and_their_completions_work() {
     nvim.ex("Backstitch undo op1 op2");
     nvim.screen.shows("unexpected argument 'op2'");
     nvim.ex("Backstitch rewind t99");
-    nvim.screen
-        .shows("no checkpoint `t99`. :Backstitch log lists the checkpoints");
+    nvim.screen.shows("there is no turn t99: the newest is t");
     nvim.ex("Backstitch rewind t1 nofile");
     nvim.screen
         .shows("backstitch: `nofile` is in no checkpoint");

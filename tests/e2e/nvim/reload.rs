@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::rig::{Neovim, configure, world};
 use crate::support::World;
 use crate::support::rng::{Rng, is_long};
+use crate::support::scenarios::two_turns_in_neovim;
 
 /// A workspace with a file of so many numbered lines.
 fn numbered(count: usize) -> World {
@@ -169,6 +170,62 @@ fn a_write_right_after_a_read_is_not_lost() {
         nvim.lua("{ vim.fn.getline(10), vim.fn.getline(11) }"),
         serde_json::json!(["LINE 10", "line 11mine"])
     );
+}
+
+/// An operation of another program that changes unsaved text is reported after Insert mode. An own one has its own message.
+#[test]
+fn a_rewind_elsewhere_is_told() {
+    let world = two_turns_in_neovim();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-elsewhere", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.screen.keys("Gomine");
+    nvim.screen.shows("mine");
+    world.ok(["rewind", "t2", "--yes"]);
+    nvim.screen.keys("\x1b");
+    let said = "an operation of another program was merged into your unsaved text of src/a.txt";
+    nvim.says(said);
+    assert_eq!(nvim.lines()[4], "five");
+    nvim.ex("Backstitch undo");
+    nvim.screen.shows("<CR> undo");
+    nvim.screen.keys("\r");
+    nvim.says("Undone: 1 file");
+    assert_eq!(nvim.messages().matches(said).count(), 1);
+}
+
+/// The question about a conflict has the differences, and is decided by a key.
+#[test]
+fn a_merge_shows_what_differs() {
+    let world = two_turns_in_neovim();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-merge", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.screen.keys("3Gccmine\x1b");
+    nvim.waits("vim.bo.modified and vim.fn.mode() == \"n\"");
+    world.turn("the third", |agent| {
+        agent.edit("src/a.txt", "three", "third");
+    });
+    nvim.says("src/a.txt conflicts with your unsaved text. :Backstitch merge");
+    nvim.ex("Backstitch merge");
+    nvim.screen.until("a question", |screen| {
+        [
+            "-mine",
+            "+third",
+            "m write conflict markers · c keep my lines",
+        ]
+        .iter()
+        .all(|part| screen.contains(part))
+    });
+    nvim.screen.keys("q");
+    nvim.screen
+        .until("closed", |screen| !screen.contains("+third"));
+    assert_eq!(nvim.lines()[2], "mine");
+    nvim.ex("Backstitch merge");
+    nvim.screen.shows("+third");
+    nvim.screen.keys("m");
+    nvim.waits("vim.fn.getline(\".\"):find(\"<<<<<<< \", 1, true) == 1");
 }
 
 /// An edit of the server for the text before `:edit!` is for another version than the text after it, and is refused.

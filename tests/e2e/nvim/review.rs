@@ -139,6 +139,80 @@ fn the_older_file_opens_beside_the_buffer() {
     nvim.waits("not vim.wo.diff");
 }
 
+/// Removed lines break where the window ends, which signs and line numbers move.
+#[test]
+fn a_long_removed_line_is_whole() {
+    let long = "for eighty columns and more ".repeat(9);
+    let world = world(&[("a.txt", &format!("one\n{long}\nthree\n"))]);
+    world.turn("shorten it", |agent| {
+        agent.edit("a.txt", &long, "short");
+    });
+    let Some(mut nvim) = Neovim::start(&world, "plugin-long", &["a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("Backstitch diff");
+    let fits = |nvim: &Neovim<'_>| {
+        nvim.waits(
+            "(function() \
+            local info = vim.fn.getwininfo(vim.api.nvim_get_current_win())[1] \
+            local namespace = vim.api.nvim_get_namespaces()['backstitch.review'] \
+            local text = '' \
+            for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true })) do \
+              for _, line in ipairs(mark[4].virt_lines or {}) do \
+                local row = '' \
+                for _, chunk in ipairs(line) do \
+                  row = row .. chunk[1] \
+                end \
+                if vim.fn.strdisplaywidth(row) > info.width - info.textoff then \
+                  return false \
+                end \
+                text = text .. row \
+              end \
+            end \
+            return info.textoff > 0 and vim.trim(text) == vim.trim(('for eighty columns and more '):rep(9)) \
+          end)()",
+        );
+    };
+    fits(&nvim);
+    nvim.ex("set number numberwidth=9");
+    nvim.waits("vim.fn.getwininfo(vim.api.nvim_get_current_win())[1].textoff > 8");
+    fits(&nvim);
+}
+
+/// Lenses would shift the lines of one side against those of the other.
+#[test]
+fn a_comparison_side_by_side_has_no_lenses() {
+    let world = two_turns_in_neovim();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-split-lenses", &["src/a.txt"]) else {
+        return;
+    };
+    let lenses = |nvim: &Neovim<'_>, buf: &str, count: u32| {
+        nvim.waits(&format!(
+            "#vim.api.nvim_buf_get_extmarks({buf}, vim.api.nvim_create_namespace('backstitch.lenses'), 0, -1, {{}}) == {count}"
+        ));
+    };
+    nvim.is_attached();
+    lenses(&nvim, "0", 3);
+    nvim.ex("Backstitch diffsplit t1");
+    nvim.waits("vim.wo.diff and vim.fn.winnr('$') == 2");
+    lenses(&nvim, "vim.fn.bufnr('src/a.txt')", 0);
+    // also after the next answer of the server
+    world.turn("and seven", |agent| {
+        agent.edit("src/a.txt", "seven", "7");
+    });
+    nvim.waits("vim.fn.getbufline('src/a.txt', 7)[1] == '7'");
+    nvim.waits("require('backstitch').statusline() == '⟲ t3'");
+    lenses(&nvim, "vim.fn.bufnr('src/a.txt')", 0);
+    nvim.ex("q");
+    nvim.waits("not vim.wo.diff");
+    lenses(&nvim, "0", 4);
+    nvim.ex("diffthis");
+    lenses(&nvim, "0", 0);
+    nvim.ex("diffoff");
+    lenses(&nvim, "0", 4);
+}
+
 #[test]
 fn words_tabs_and_the_ends_of_a_file_are_marked() {
     let before = "\talpha beta\ncommon\nlast\n";

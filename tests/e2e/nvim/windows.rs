@@ -64,6 +64,32 @@ fn the_timeline_belongs_to_its_tab_and_its_session() {
     assert_eq!(nvim.lua("#vim.api.nvim_list_bufs()"), 3);
 }
 
+/// The timeline stays when its buffer is read again, and shows nothing of the user's 'winbar'.
+#[test]
+fn the_timeline_keeps_its_rows_and_has_no_winbar() {
+    let world = two_turns_in_neovim();
+    configure(&world, "vim.o.winbar = 'crumbs of %f'");
+    let Some(mut nvim) = Neovim::start(&world, "plugin-edit", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.screen.shows("crumbs of src/a.txt");
+    nvim.ex("Backstitch");
+    let has_rows = "vim.bo.filetype == 'backstitch' and vim.fn.search('and five', 'nw') > 0";
+    nvim.waits(has_rows);
+    nvim.screen.until("no crumbs", |screen| {
+        !screen.contains("crumbs of backstitch")
+    });
+    nvim.ex("edit | let g:edited = 1");
+    nvim.waits("vim.g.edited == 1");
+    nvim.waits(has_rows);
+    assert_eq!(nvim.lua("vim.bo.modifiable"), false);
+    // only those with some words
+    nvim.ex("Backstitch log /make two");
+    nvim.screen.shows("Only “make two”");
+    nvim.waits("vim.fn.search('make it two', 'nw') > 0 and vim.fn.search('and five', 'nw') == 0");
+}
+
 /// A plan that is longer than a small screen: its keys are in the border.
 #[test]
 fn the_keys_of_a_plan_are_in_sight_on_a_small_screen() {

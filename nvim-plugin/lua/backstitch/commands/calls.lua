@@ -125,7 +125,7 @@ M.SUBCOMMANDS = {
     usage = '[{pause}|list [{text}]]',
     desc = 'Opens a REPL at a held call, or at a paused program: the transcript above, the input below. <CR> evaluates,'
       .. ' <S-CR> or <C-J> begins a new line, <Up> and <Down> go through earlier inputs. In the transcript, `K` shows a'
-      .. ' value, `S` the call stack, `C` the calls. `list` shows earlier sessions; `status:active`, `status:closed`,'
+      .. ' value, `S` the call stack, `C` the calls. <F5>, <F10>, <F11> and <S-F11> decide on its held call. `list` shows earlier sessions; `status:active`, `status:closed`,'
       .. ' `from:2026-11-01` and `to:2026-11-30` limit it.',
     ask = function(client, _, typed)
       if typed.args[1] == 'list' then

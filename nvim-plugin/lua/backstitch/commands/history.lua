@@ -21,29 +21,52 @@ local function file(path)
   return vim.uri_from_fname(vim.fs.normalize(vim.fs.abspath(require('backstitch.outside').expanded(path))))
 end
 
+--- Returns the typed state, or the one that the user chooses: without any among all, after `/words` among those with these words.
+---@async
+---@param client vim.lsp.Client
+---@param typed backstitch.Typed
+---@param prompt string
+---@param where table workspace or uri; kinds
+---@return string rev, boolean is_typed
+local function state(client, typed, prompt, where)
+  local rev = typed.args[1]
+  if rev and not vim.startswith(rev, '/') then
+    return rev, true
+  end
+  local text = rev and vim.trim(typed.rest:sub(2)) or ''
+  local at = vim.tbl_extend('force', where, { text = text ~= '' and text or nil })
+  return words.rev(pick.checkpoint(client, prompt, at)), false
+end
+
 ---@type backstitch.Subcommand[]
 M.SUBCOMMANDS = {
   {
     name = 'log',
-    usage = '[{file}]',
-    desc = 'Opens the timeline: branches, turns and steps, optionally of one file. See |backstitch-timeline|.',
+    usage = '[{file}|/{words}]',
+    desc = 'Opens the timeline: branches, turns and steps, optionally of one file, or those whose prompt, label or call has'
+      .. ' the words. An absolute path is a file if it exists. See |backstitch-timeline|.',
     max_args = 1,
+    searches = true,
     complete = { 'file' },
     ask = function(client, at, typed)
-      local filter = typed.args[1] and { uri = file(typed.args[1]) } or {}
+      local path = typed.args[1]
+      local text = path and path:match('^/') and not vim.uv.fs_stat(path) and vim.trim(typed.rest:sub(2)) or nil
+      local filter = text and { text = text } or path and { uri = file(path) } or {}
       require('backstitch.timeline').open(client, at, filter)
     end,
   },
   {
     name = 'rewind',
-    usage = '[{rev} [{file}...]]',
+    usage = '[{rev} [{file}...]|/{words}]',
     desc = 'Rewinds all files, or these, to a state. Shows the plan first. Your own edits stay; with a bang they are'
-      .. ' discarded, too. Without {rev} you choose one.',
+      .. ' discarded, too. Without {rev} you choose one, after a slash among those whose prompt, label or call has'
+      .. ' the words. The list has the steps of a turn folded below it, and searches all of the history.',
     complete = { 'rev', 'file' },
     ask = function(client, arguments, typed)
-      arguments.rev = typed.args[1] or words.rev(pick.checkpoint(client, 'Rewind to', arguments))
+      local rev, is_typed = state(client, typed, 'Rewind to', arguments)
+      arguments.rev = rev
       arguments.exact = typed.bang or nil
-      if #typed.args > 1 then
+      if is_typed and #typed.args > 1 then
         arguments.paths = vim.tbl_map(file, vim.list_slice(typed.args, 2))
       end
       restore(client, 'rewind', arguments)
@@ -80,17 +103,15 @@ M.SUBCOMMANDS = {
   },
   {
     name = 'revert',
-    usage = '[{turn}|{step}]',
-    desc = 'Reverts one turn or step and keeps later ones. Without an argument you choose one.',
+    usage = '[{turn}|{step}|/{words}]',
+    desc = 'Reverts one turn or step and keeps later ones. Without an argument you choose one, after a slash among those'
+      .. ' with the words.',
     max_args = 1,
+    searches = true,
     complete = { 'turn' },
     ask = function(client, arguments, typed)
-      local rev = typed.args[1]
-      if not rev then
-        local kinds = { turn = true, step = true }
-        local chosen = pick.checkpoint(client, 'Revert', { workspace = arguments.workspace, kinds = kinds })
-        rev = words.rev(chosen)
-      end
+      local kinds = { turn = true, step = true }
+      local rev = state(client, typed, 'Revert', { workspace = arguments.workspace, kinds = kinds })
       arguments[rev:match('^t%d') and 'turn' or 'step'] = rev
       restore(client, 'revert', arguments)
     end,
@@ -126,7 +147,7 @@ M.SUBCOMMANDS = {
     name = 'changes',
     usage = '[{rev} [{rev2}]]',
     desc = 'Shows the differences in all files: between two states, or between one state and now. The same turn twice'
-      .. ' (`changes t4 t4`) shows the changes of that turn alone.',
+      .. ' (`changes t4 t4`) shows the changes of that turn alone. <CR> on a line opens its file there.',
     max_args = 2,
     complete = { 'rev' },
     ask = function(client, arguments, typed)
@@ -240,7 +261,7 @@ M.SUBCOMMANDS = {
     name = 'merge',
     usage = '',
     desc = 'Merges the change of the file on disk into the unsaved text of the current buffer. You choose between lines'
-      .. ' that both changed.',
+      .. ' that both changed: the question shows how your text differs from the file.',
     max_args = 0,
     run = function(typed)
       require('backstitch.on_disk').merge(typed.buf)
@@ -248,14 +269,17 @@ M.SUBCOMMANDS = {
   },
   {
     name = 'fork',
-    usage = '[{rev} [{name} [{directory}]]]',
-    desc = 'Creates a branch at a state, optionally in its own directory.',
+    usage = '[{rev} [{name} [{directory}]]|/{words}]',
+    desc = 'Creates a branch at a state, optionally in its own directory. Without {rev} you choose one, after a slash among'
+      .. ' those with the words.',
     max_args = 3,
+    searches = true,
     complete = { 'rev', 'off', 'file' },
     ask = function(client, arguments, typed)
-      arguments.rev = typed.args[1] or words.rev(pick.checkpoint(client, 'Fork from', arguments))
-      arguments.name = typed.args[2]
-      arguments.into = typed.args[3] and vim.fs.normalize(vim.fs.abspath(typed.args[3]))
+      local rev, is_typed = state(client, typed, 'Fork from', arguments)
+      local args = is_typed and typed.args or {}
+      arguments.rev, arguments.name = rev, args[2]
+      arguments.into = args[3] and vim.fs.normalize(vim.fs.abspath(args[3]))
       names.fork(client, arguments)
     end,
   },

@@ -4,6 +4,7 @@ local held = require('backstitch.pauses.held')
 local view = require('backstitch.pauses.view')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
+local words = require('backstitch.words')
 
 local M = {}
 
@@ -148,27 +149,47 @@ end
 ---@param client vim.lsp.Client
 ---@param how string
 ---@param force? boolean
-function M.step(client, how, force)
-  decide(client, 'step', pick_shown(client), { how = how, force = force or nil })
+---@param name? string
+function M.step(client, how, force, name)
+  decide(client, 'step', pick_shown(client, name), { how = how, force = force or nil })
 end
 
---- Skips a call. Asks for the result that a program's call has instead.
+--- Asks for the result that a program's call has instead, as it was typed before.
+---@async
+---@param pause backstitch.Pause
+---@param problem? string
+---@param typed? string
+---@return string
+local function ask_result(pause, problem, typed)
+  local about = problem or ('Result of %s, as an expression; may be empty'):format(held.summary(pause))
+  local value = task.await(function(back)
+    vim.ui.input({ prompt = about .. ': ', default = typed }, vim.schedule_wrap(back))
+  end)
+  if value == nil then
+    error(task.CALLED_OFF, 0)
+  end
+  return value
+end
+
+--- Skips a call. Asks for the result that a program's call has instead, again if its expression fails.
 ---@async
 ---@param client vim.lsp.Client
 ---@param name? string
 function M.skip(client, name)
   local pause = pick(client, name)
-  local value
-  if vim.list_contains(pause.can, 'replace') then
-    value = task.await(function(back)
-      local prompt = ('Result of %s, as an expression; may be empty: '):format(held.summary(pause))
-      vim.ui.input({ prompt = prompt }, vim.schedule_wrap(back))
-    end)
-    if value == nil then
-      error(task.CALLED_OFF, 0)
-    end
+  if not vim.list_contains(pause.can, 'replace') then
+    return decide(client, 'skip', pause)
   end
-  decide(client, 'skip', pause, { value = value })
+  local value = ask_result(pause)
+  while true do
+    local ok, failed = pcall(decide, client, 'skip', pause, { value = value })
+    if ok then
+      return
+    elseif type(failed) ~= 'table' or not failed.message or failed == task.CALLED_OFF or value == '' then
+      error(failed, 0)
+    end
+    value = ask_result(pause, words.line(failed.message, 200), value)
+  end
 end
 
 --- Refuses a call, or ends its turn. Asks for the reason.

@@ -8,35 +8,40 @@ local task = require('backstitch.task')
 
 local M = {}
 
---- Keys of the view, with what they do.
----@type { key: string, desc: string, run: async fun(client: vim.lsp.Client) }[]
+--- Keys of the view, with what they do. `debugger`: the keys of debuggers, which are the same in each of its windows.
+---@type { key: string, debugger?: string[], desc: string, run: async fun(client: vim.lsp.Client, name?: string) }[]
 M.KEYS = {
   {
     key = 'c',
+    debugger = { '<F5>' },
     desc = 'Continue: let the call run, with your changes. For a proposed rewind: rewind.',
-    run = function(client)
-      decisions.resume(client)
+    run = function(client, name)
+      decisions.resume(client, name)
     end,
   },
   {
     key = 'n',
+    debugger = { '<F10>' },
     desc = 'Step over: continue, and stop at the next call of this thread.',
-    run = function(client)
-      decisions.step(client, 'over')
+    run = function(client, name)
+      decisions.step(client, 'over', nil, name)
     end,
   },
   {
     key = 's',
+    debugger = { '<F11>' },
     desc = 'Step into: continue, and stop at the next call of any thread.',
-    run = function(client)
-      decisions.step(client, 'into')
+    run = function(client, name)
+      decisions.step(client, 'into', nil, name)
     end,
   },
   {
     key = 'o',
+    -- terminals that have no <S-F11> send <F23>
+    debugger = { '<S-F11>', '<F23>' },
     desc = 'Step out: stop at the next call of the main thread, or of another turn.',
-    run = function(client)
-      decisions.step(client, 'out')
+    run = function(client, name)
+      decisions.step(client, 'out', nil, name)
     end,
   },
   {
@@ -98,27 +103,62 @@ M.KEYS = {
   },
 }
 
---- Maps the keys in the list. A file that can be edited has them behind |<LocalLeader>|.
+--- Keys of the list alone.
+---@type { key: string, desc: string }[]
+M.LIST_KEYS = {
+  { key = '<CR>', desc = 'Show the files of the call, or this file.' },
+  { key = 'q', desc = 'Close. Held calls stay held.' },
+}
+
+--- Returns the words about a key, with the other keys that do the same.
+---@param each { debugger?: string[], desc: string }
+---@return string
+function M.described(each)
+  return each.debugger and ('%s (also %s)'):format(each.desc, each.debugger[1]) or each.desc
+end
+
+--- Returns the beginning of the keys in a buffer: a file that can be edited has them behind |<LocalLeader>|.
+---@param buf integer
+---@param is_list boolean
+---@return string
+local function prefix_of(buf, is_list)
+  return (is_list or not vim.bo[buf].modifiable) and '' or vim.g.maplocalleader or '\\'
+end
+
+--- Lists the keys of a buffer.
+---@param buf integer
+---@param is_list boolean
+local function show_keys(buf, is_list)
+  local prefix = prefix_of(buf, is_list)
+  local lines = vim.tbl_map(function(each)
+    return { { ('%-8s'):format(prefix .. each.key), 'BackstitchKey' }, { (M.described(each):gsub('|', '')) } }
+  end, M.KEYS)
+  for _, each in ipairs(is_list and M.LIST_KEYS or {}) do
+    table.insert(lines, { { ('%-8s'):format(each.key), 'BackstitchKey' }, { each.desc } })
+  end
+  float.open({ title = 'Held calls', lines = lines, keys = {}, footer = 'q close' })
+end
+
+--- Maps the keys in the list, or in a file.
 ---@param buf integer
 ---@param is_list boolean
 function M.map(buf, is_list)
+  local prefix = prefix_of(buf, is_list)
   for _, each in ipairs(M.KEYS) do
-    local key = (is_list or not vim.bo[buf].modifiable) and each.key or '<LocalLeader>' .. each.key
-    vim.keymap.set('n', key, function()
-      local of = files.owner(buf) or view.get()
-      local client = of and held.client_of(of)
-      if client then
-        task.run(function()
-          each.run(client)
-        end)
-      end
-    end, { buffer = buf, nowait = true, desc = each.desc })
+    for _, key in ipairs(vim.list_extend({ prefix .. each.key }, each.debugger or {})) do
+      vim.keymap.set('n', key, function()
+        local of = files.owner(buf) or view.get()
+        local client = of and held.client_of(of)
+        if client then
+          task.run(function()
+            each.run(client)
+          end)
+        end
+      end, { buffer = buf, nowait = true, desc = each.desc })
+    end
   end
   vim.keymap.set('n', 'g?', function()
-    local lines = vim.tbl_map(function(each)
-      return { { ('%-8s'):format(each.key), 'BackstitchKey' }, { (each.desc:gsub('|', '')) } }
-    end, M.KEYS)
-    float.open({ title = 'Held calls', lines = lines, keys = {}, footer = 'q close' })
+    show_keys(buf, is_list)
   end, { buffer = buf, desc = 'List these keys' })
 end
 

@@ -7,6 +7,9 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace('backstitch.pauses')
 
+--- Cells of a prompt in a row.
+local PROMPT = 40
+
 ---@class backstitch.HeldView
 ---@field list integer Buffer of the list.
 ---@field tab integer
@@ -28,7 +31,7 @@ local function context(pause)
     table.insert(chunks, { ' ' .. letter, words.session_group(letter) })
   end
   if prompt and words.line(prompt) ~= '' then
-    table.insert(chunks, { (' “%s”'):format(words.line(prompt, 40)), 'BackstitchDim' })
+    table.insert(chunks, { (' “%s”'):format(words.line(prompt, PROMPT)), 'BackstitchDim' })
   end
   table.insert(chunks, { '  ' .. words.line(pause.why), 'BackstitchDim' })
   return chunks
@@ -43,6 +46,10 @@ local function details_of(shown)
   ---@param group? string
   local function add(text, group)
     table.insert(lines, { chunks = { { '     ' }, { words.line(text, 200), group } } })
+  end
+  local prompt = words.line(words.given(details.pause.prompt) or '', 200)
+  if vim.fn.strdisplaywidth(prompt) > PROMPT then
+    add(('“%s”'):format(prompt), 'BackstitchPrompt')
   end
   local changed_by = words.given(details.pause.changedBy)
   if changed_by then
@@ -125,7 +132,9 @@ function M.draw(view)
       { words.line(pause.summary, 120), 'BackstitchPrompt' },
     }
     if not is_held then
-      table.insert(row, { '  nobody answered in time: decided when it retries', 'BackstitchDim' })
+      local by = words.given(pause.decidedBy)
+      local decided = by and ('decided in %s, for its next try'):format(words.line(by)) or 'held again at its next try'
+      table.insert(row, { '  its time ran out: ' .. decided, 'BackstitchDim' })
     end
     table.insert(lines, vim.list_extend(row, context(pause)))
     table.insert(view.lines, { pause = pause })

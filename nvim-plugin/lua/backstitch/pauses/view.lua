@@ -285,6 +285,8 @@ local function new_list(client)
     end
   end, { buffer = list, desc = 'Show the files of the call, or this file' })
   vim.keymap.set('n', 'q', close, { buffer = list, desc = 'Close' })
+  -- `:edit` empties a buffer that no file is read into
+  vim.api.nvim_create_autocmd('BufReadCmd', { buffer = list, callback = M.draw })
   vim.api.nvim_create_autocmd('BufWipeout', {
     buffer = list,
     callback = function()
@@ -338,6 +340,7 @@ function M.open(client, is_quiet)
     }
     local window = assert(list_window())
     vim.wo[window].cursorline, vim.wo[window].wrap = true, false
+    vim.wo[window][0].statusline = ' Held calls%=g?: keys '
     vim.wo[window].winbar = 'Held calls   c continue  n step  d deny  e edit input  <Tab> next file  g? keys'
     M.draw()
     keys_of(list)

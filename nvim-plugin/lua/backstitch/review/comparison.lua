@@ -23,6 +23,8 @@ local SIGNS_DELAY = 250
 ---@field shown? string The server's name for the recorded state of the file at the comparison.
 ---@field tick? integer The buffer's changedtick at the comparison.
 ---@field style backstitch.Style
+---@field columns? integer Width of the text at which the marks were drawn.
+---@field is_fitting? boolean True until that width is compared with the one of now.
 ---@field debounce uv.uv_timer_t
 ---@field tops table<integer, string> By window: the lines above the first one that were scrolled into view.
 

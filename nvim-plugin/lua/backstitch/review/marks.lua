@@ -184,6 +184,7 @@ end
 ---@param review backstitch.Review
 function M.draw(review)
   M.clear(review.buf)
+  review.columns = text_area(review.buf)
   for _, hunk in ipairs(review.hunks) do
     draw_hunk(review, hunk)
   end
@@ -227,12 +228,33 @@ local function show_top(review, window)
   end)
 end
 
---- Shows the top of each window with a comparison, once it is drawn.
+--- Draws the marks again if signs or line numbers have changed the width of the text: removed lines break at it. Neovim knows
+--- the width after it has drawn.
+---@param review backstitch.Review
+---@param of fun(buf: integer): backstitch.Review?
+local function fit(review, of)
+  if review.style ~= 'inline' or review.is_fitting then
+    return
+  end
+  review.is_fitting = true
+  vim.schedule(function()
+    review.is_fitting = false
+    local is_there = of(review.buf) == review and vim.api.nvim_buf_is_loaded(review.buf)
+    if is_there and review.columns and review.columns ~= text_area(review.buf) then
+      M.draw(review)
+    end
+  end)
+end
+
+--- Shows the top of each window with a comparison, and fits its marks into the window, once it is drawn.
 ---@param of fun(buf: integer): backstitch.Review?
 function M.watch_windows(of)
   vim.api.nvim_set_decoration_provider(namespace, {
     on_win = function(_, window, buf, top)
       local review = of(buf)
+      if review then
+        fit(review, of)
+      end
       if review and top == 0 then
         show_top(review, window)
       end

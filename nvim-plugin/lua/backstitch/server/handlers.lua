@@ -1,5 +1,6 @@
 --- Messages from the server: the listeners of its notifications, its requests, and the commands of its lenses.
 local protocol = require('backstitch.protocol')
+local requests = require('backstitch.server.requests')
 
 local M = {}
 
@@ -32,6 +33,34 @@ function M.emit(method, params, client)
   end
 end
 
+--- Returns the names of the buffers with unsaved text that an edit changes.
+---@param edit lsp.WorkspaceEdit
+---@return string[]
+local function unsaved_in(edit)
+  local uris = vim.tbl_keys(edit.changes or {})
+  for _, change in ipairs(edit.documentChanges or {}) do
+    table.insert(uris, change.textDocument and change.textDocument.uri)
+  end
+  local names = {}
+  for _, uri in ipairs(uris) do
+    local buf = require('backstitch.outside').buffer(vim.uri_to_fname(uri))
+    if buf and vim.bo[buf].modified then
+      table.insert(names, vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':~:.'))
+    end
+  end
+  return names
+end
+
+--- Says that an operation of another program was merged into unsaved text.
+---@param names string[]
+local function tell_merged(names)
+  local notice = require('backstitch.notice')
+  notice.after_typing(function()
+    local text = 'backstitch: an operation of another program was merged into your unsaved text of %s'
+    notice.say(text:format(table.concat(names, ', ')), vim.log.levels.WARN)
+  end)
+end
+
 --- Returns the handlers of a client.
 ---@return table<string, function>
 function M.handlers()
@@ -60,7 +89,12 @@ function M.handlers()
         return { applied = false, failureReason = 'the text has changed' }
       end
     end
-    return vim.lsp.handlers['workspace/applyEdit'](err, params, ctx)
+    local unsaved = requests.is_executing(ctx.client_id) and {} or unsaved_in(params.edit)
+    local answer = vim.lsp.handlers['workspace/applyEdit'](err, params, ctx)
+    if #unsaved > 0 and answer.applied then
+      tell_merged(unsaved)
+    end
+    return answer
   end
   handlers['window/showMessage'] = function(_, params)
     -- LSP: 1 is an error, 2 a warning

@@ -7,6 +7,10 @@ local M = {}
 --- Callbacks of pending requests, by client.
 ---@type table<integer, backstitch.Callbacks>
 local pending = {}
+--- Number of commands of this Neovim that a server carries out, by client.
+---@type table<integer, integer>
+local executing = {}
+
 --- Ends the requests of a server that has crashed: they get no answer any longer.
 ---@param id integer
 function M.fail_pending(id)
@@ -90,7 +94,20 @@ end
 ---@return any
 function M.execute(client, command, arguments, buf)
   local params = { command = command, arguments = { vim.tbl_isempty(arguments) and vim.empty_dict() or arguments } }
-  return M.request(client, 'workspace/executeCommand', params, buf)
+  executing[client.id] = (executing[client.id] or 0) + 1
+  local ok, result = pcall(M.request, client, 'workspace/executeCommand', params, buf)
+  executing[client.id] = executing[client.id] - 1
+  if not ok then
+    error(result, 0)
+  end
+  return result
+end
+
+--- True while a server carries out a command of this Neovim.
+---@param id integer
+---@return boolean
+function M.is_executing(id)
+  return (executing[id] or 0) > 0
 end
 
 return M

@@ -62,6 +62,8 @@ local function create(root, filter, session_name)
   local function redraw()
     rows.draw(view)
   end
+  -- `:edit` empties a buffer that no file is read into
+  vim.api.nvim_create_autocmd('BufReadCmd', { buffer = buf, callback = redraw })
   view.ages:start(MINUTE, MINUTE, vim.schedule_wrap(redraw))
   local group = vim.api.nvim_create_augroup('backstitch.timeline.' .. buf, {})
   vim.api.nvim_create_autocmd('WinResized', { group = group, callback = redraw })

@@ -172,16 +172,6 @@ function M.entries(newest_first)
   return merge_saves(fold_operations(all))
 end
 
----@param parts string[]
-local function dotted(parts)
-  return table.concat(
-    vim.tbl_filter(function(part)
-      return part ~= ''
-    end, parts),
-    ' · '
-  )
-end
-
 ---@param checkpoints backstitch.Checkpoint[]
 ---@return backstitch.Change[] changes, integer gaps
 local function sums(checkpoints)
@@ -208,7 +198,7 @@ local function files(rows, parent, checkpoint, is_known)
         { words.letter(change) .. ' ', words.letter_group(change) },
         { from and ('%s → %s'):format(from, path) or path, change.kind == 'delete' and 'BackstitchDim' or nil },
       },
-      right = { { dotted({ words.counts({ change }), change.binary and 'binary' or '' }), 'BackstitchDim' } },
+      right = { { words.dotted({ words.counts({ change }), change.binary and 'binary' or '' }), 'BackstitchDim' } },
       checkpoint = checkpoint,
       change = change,
     })
@@ -422,7 +412,7 @@ function M.rows(timeline, now)
       left = { { branch.name, branch.current and 'BackstitchCurrent' or 'BackstitchBranch' } },
       right = {
         {
-          dotted({
+          words.dotted({
             branch.current and 'current' or '',
             from and 'from ' .. from or '',
             root and not branch.current and 'in ' .. words.shown(root) or '',

@@ -2,6 +2,7 @@
 local config = require('backstitch.config')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
+local words = require('backstitch.words')
 
 local M = {}
 
@@ -69,6 +70,9 @@ function M.name_filter(view)
       named,
       vim.fs.relpath(view.root, path) or vim.fs.relpath(view.root, vim.uv.fs_realpath(path) or path) or path
     )
+  end
+  if view.filter.text then
+    table.insert(named, ('“%s”'):format(words.line(view.filter.text, 40)))
   end
   if view.filter.session then
     table.insert(named, view.session_name or 'session ' .. view.filter.session)

@@ -56,6 +56,14 @@ local SPLITS = {
   tab = { tab = 1 },
 }
 
+--- Hides the text of the user's global 'winbar' in the current window: an empty local value means the global one.
+function M.hide_winbar()
+  vim.wo[0][0].winbar = ''
+  if vim.go.winbar ~= '' then
+    vim.wo[0][0].winbar = ' '
+  end
+end
+
 --- Shows a timeline in the current window.
 ---@param buf integer
 ---@param position string
@@ -65,7 +73,8 @@ function M.show_here(buf, position)
   vim.api.nvim_win_set_buf(0, buf)
   local options = vim.wo[0][0]
   options.number, options.relativenumber, options.signcolumn, options.foldcolumn = false, false, 'no', '0'
-  options.foldenable, options.statuscolumn, options.winbar, options.colorcolumn = false, '', '', ''
+  options.foldenable, options.statuscolumn, options.colorcolumn = false, '', ''
+  M.hide_winbar()
   options.cursorcolumn, options.conceallevel, options.scrollbind, options.cursorbind = false, 0, false, false
   options.wrap, options.cursorline, options.list, options.spell, options.diff = false, true, false, false, false
   local key = config.get().timeline.keys.help
