@@ -29,7 +29,15 @@ const out = path.resolve(
 );
 const vsce = path.join(here, "node_modules/@vscode/vsce/vsce");
 const version = values.version === undefined ? [] : [values.version, "--no-update-package-json"];
-const args = ["package", ...version, "--no-dependencies", "--out", out];
+// vsce ignores the folder of the repository in which the extension is
+const place = "https://github.com/backstitch/backstitch";
+const links = [
+  "--baseContentUrl",
+  `${place}/blob/HEAD/vscode-extension`,
+  "--baseImagesUrl",
+  `${place}/raw/HEAD/vscode-extension`,
+];
+const args = ["package", ...version, ...links, "--no-dependencies", "--out", out];
 
 rmSync(bin, { recursive: true, force: true });
 try {

@@ -39,7 +39,7 @@ test.describe(() => {
     // the list is beside those of other source controls
     await activity.open('Source Control');
     const list = window.page.locator('.scm-view .monaco-list-row');
-    await expect(list.filter({ hasText: 'Changed since t1 · make it two' })).toBeVisible();
+    await expect(list.filter({ hasText: 'Changed since “make it two”' })).toBeVisible();
     for (const name of ['a.txt', 'gone.txt', 'new.txt']) await expect(list.filter({ hasText: name })).toBeVisible();
     await look(window.page, 'changed');
     await window.run('Backstitch: Stop Showing Changes');
@@ -82,7 +82,7 @@ test('a hover says who wrote the line', async ({ world, agent, code }) => {
   await look(window.page, 'hover');
   // the links of the hover act on its turn and its lines
   await hover.getByText('Undo these lines').click();
-  await window.plan.ready(/only these lines of a\.txt/);
+  await window.plan.ready(/Rewind some lines of a\.txt/);
   await window.plan.run('Rewind');
   await expect.poll(() => world.read('a.txt')).toBe(TEXT);
 });

@@ -21,6 +21,8 @@ test.describe(() => {
     const walkthrough = window.page.locator('.gettingStartedContainer');
     await expect(walkthrough).toContainText('Get the program');
     await expect(walkthrough).toContainText('Packages for a platform bring it along');
+    // beside the picture, which a narrow window hides
+    await expect(walkthrough.locator('.step-description-container').first()).toContainText('cargo install --path server');
     await look(window.page, 'walkthrough');
   });
 });
@@ -32,7 +34,9 @@ test('another program is named as that, and none is taken', { tag: '@long' }, as
   const toast = '/bin/ls (backstitch.server.path) is not Backstitch.';
   await expect(window.notifications.toast(toast)).toBeVisible();
   await window.activity.open('Backstitch');
-  await expect(window.tree('Timeline').welcome).toContainText('Choose It…');
+  await expect(window.tree('Timeline').welcome).toContainText('does not name Backstitch');
+  const item = window.page.locator('[id="backstitch.backstitch.backstitch"]');
+  await expect(item).toHaveAttribute('aria-label', `Backstitch: ${toast}`);
   await look(window.page, 'wrong-program');
   await window.notifications.action(toast, 'Choose it…').click();
   await window.quick.path('/bin/cat');
@@ -58,7 +62,8 @@ test.describe(() => {
     await window.activity.open('Backstitch');
     await expect(window.tree('Timeline').row('make it two')).toBeVisible();
     await window.run('Backstitch: Set Up Agents…');
-    await expect(window.notifications.toast('Agents are set up in trusted workspaces only')).toBeVisible();
+    const untrusted = 'Agents are set up in trusted workspaces only';
+    await expect(window.notifications.action(untrusted, 'Manage Trust')).toBeVisible();
     expect(world.exists('was-run')).toBe(false);
   });
 });
@@ -122,6 +127,14 @@ test('the status bar counts, says who is at work, and offers what there is', asy
   await window.quick.accept();
   await expect(window.notifications.toast(/Created checkpoint c\d+/)).toBeVisible();
   expect(world.run('log')).toContain('before lunch');
+  // the steps of the walkthrough that are done are ticked
+  world.run('breakpoint', 'add', 'tool', 'Edit');
+  await window.run('Backstitch: Get Started');
+  const ticks = window.page.locator('.getting-started-step').filter({ has: window.page.locator('[aria-checked="true"]') });
+  for (const name of ['Get the program', 'Give it something to do', 'Stop it before it happens']) {
+    await expect(ticks.filter({ hasText: name })).toHaveCount(1);
+  }
+  await look(window.page, 'walkthrough-ticked');
 });
 
 test('a name that is refused stays in its box, with the reason for people', async ({ world, agent, code }) => {

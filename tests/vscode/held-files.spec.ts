@@ -76,11 +76,11 @@ test('a binary file of a call is named, and a change of one of its files runs', 
   await notifications.action('codex wants to run', 'Show').click();
   await expect.poll(() => multiDiff.letters()).toEqual(['a.txt', 'b.txt', 'D logo.png']);
   const side = multiDiff.entry('a.txt').modified;
-  await expect.poll(() => side.notes()).toEqual(['You can edit this side']);
+  await expect.poll(() => side.notes()).toEqual(['after the call: you can edit this side']);
   // the first file has the focus: it was asked for
   await page.keyboard.press('Control+Home');
   await page.keyboard.type('uno, ');
-  await expect.poll(() => side.notes()).toEqual(['Your text runs']);
+  await expect.poll(() => side.notes()).toEqual(['after the call: your text runs']);
   await look(page, 'held-files-edited');
   // not saved: it is taken all the same
   await page.keyboard.press('F5');

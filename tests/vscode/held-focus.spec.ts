@@ -102,7 +102,7 @@ test('in the list and in the REPL the keys decide, and the focus stays', async (
   expect(await second).toEqual({});
 });
 
-test('a call that was decided elsewhere is only named by a late click', async ({ world, agent, code }) => {
+test('a call that was decided elsewhere is only named by a late click; one whose time ran out goes after its retry', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();
   agent.prompt('make it two');
@@ -118,6 +118,21 @@ test('a call that was decided elsewhere is only named by a late click', async ({
   await expect(late).toBeVisible();
   await expect(late.locator('.codicon-info')).toHaveCount(1);
   await look(page, 'held-late');
+
+  await window.activity.open('Backstitch');
+  const agents = window.tree('Agents');
+  await agents.show();
+  const input = agent.input('a.txt', 'two', '2');
+  const inTime = agent.held('Edit', input, 12);
+  await expect(agents.row(/^Edit a\.txt/)).toContainText('“make it two”');
+  expect((await inTime).permissionDecision).toBe('deny');
+  await expect(notifications.toast('The time of a held call ran out: Edit a.txt was not run')).toBeVisible();
+  await expect(agents.row(/^Edit a\.txt/)).toContainText('its time ran out: waits for the agent to try again');
+  await look(page, 'held-parked');
+  await agents.action(/^Edit a\.txt/, 'Continue the Held Call');
+  await expect(notifications.toast('Your decision holds once claude-code tries Edit a.txt again')).toBeVisible();
+  expect(await agent.held('Edit', input)).toEqual({});
+  await expect(agents.rows).toHaveCount(0);
 });
 
 test('a step takes a change along, and what the agent cannot take is refused at once', async ({ world, agent, code }) => {

@@ -39,6 +39,10 @@ test('a held call is announced, its right side edited, and it goes on with that'
   await notifications.action('claude-code wants to run', 'Show').click();
   await window.diff.ready();
   await window.diff.expectTexts(TEXT, 'one\n2\nthree\n');
+  // the prompt stands above the change, and each side says which it is
+  await expect(editor.tab).toContainText('Held: Edit a.txt · “make it two”');
+  await expect.poll(() => window.diff.original.notes()).toEqual(['now']);
+  await expect.poll(() => window.diff.modified.notes()).toEqual(['after the call: you can edit this side']);
   await look(page, 'held-diff');
 
   // the comparison has the focus: it was asked for
@@ -212,6 +216,15 @@ test.describe(() => {
     await expect(page.locator('.squiggly-warning')).toHaveCount(0);
     await window.titleAction('Continue the Held Call').click();
     expect((await answered).updatedInput?.['command']).toBe('make check');
+    await expect(window.tab('Bash.held-input.json')).toHaveCount(0);
+    agent.stop();
+    // no extension checks the files of a plan
+    agent.turn('make it JSON', () => agent.write('c.json', '{ broken\n'));
+    await window.run('Backstitch: Undo Last Turn');
+    await window.plan.ready(/make it JSON/);
+    await window.plan.files.entry('c.json').original.click('broken');
+    await expect(window.status.item(/^(Plain Text|JSON Lines)$/)).toBeVisible();
+    await expect(page.locator('.squiggly-error')).toHaveCount(0);
   });
 
   test('agents stop at the breakpoints of the debugger', async ({ world, agent, code }) => {
@@ -251,8 +264,8 @@ test.describe(() => {
     const first = agent.held('Edit', input);
     await expect(window.status.items.filter({ has: page.locator('.codicon-debug-pause') })).toContainText('1');
     await window.run('Backstitch: Pause the Agent at its Next Call');
-    await expect(notifications.toast('The next call of an agent is held')).toBeVisible();
-    expect(await notifications.messages.allTextContents()).toEqual(['The next call of an agent is held']);
+    await expect(notifications.toast('The next call of an agent will be held')).toBeVisible();
+    expect(await notifications.messages.allTextContents()).toEqual(['The next call of an agent will be held']);
     await expect(page.locator('.tab', { hasText: 'Held:' })).toHaveCount(0);
     world.run('resume');
     expect(await first).toEqual({});
@@ -288,6 +301,11 @@ test.describe(() => {
       await quick.pick(field);
     };
     await edit('Condition');
+    // a text that is refused stays in the box, with the reason
+    await quick.type('.turn.calls >=');
+    await quick.accept();
+    await expect(quick.message).toContainText(/condition|jq/i);
+    await expect(quick.input).toHaveValue('.turn.calls >=');
     await quick.type('.turn.calls >= 0');
     await quick.accept();
     await expect(stops.row('Edit')).toContainText('when .turn.calls >= 0');
@@ -311,6 +329,7 @@ test.describe(() => {
     await quick.pick('calls');
     await quick.type('5');
     await quick.accept();
+    await expect(notifications.action('Agents stop at: ', 'Set a Condition…')).toBeVisible();
     await expect(stops.row('5 calls')).toContainText('budget');
     expect(world.json('breakpoint', 'list').breakpoints[1]).toMatchObject({ kind: 'budget', summary: '5 calls' });
   });

@@ -46,6 +46,15 @@ test.describe(() => {
 
   test('the package is small, and works where it is installed', async ({ world, agent, code }) => {
     expect(fs.statSync(plain).size).toBeLessThan(1 << 20);
+    // its pictures are in the folder of the extension
+    const readme = execFileSync('unzip', ['-p', plain, 'extension/readme.md'], { encoding: 'utf8' });
+    const pictures = [...readme.matchAll(/!\[[^\]]*\]\(([^)]+)\)/g)].map(([, url]) => url);
+    expect(pictures.length).toBeGreaterThan(0);
+    const place = 'https://github.com/backstitch/backstitch/raw/HEAD/vscode-extension/';
+    for (const url of pictures) {
+      expect(url).toContain(place);
+      expect(fs.existsSync(path.join(extension, url!.slice(place.length)))).toBe(true);
+    }
     await rewinds({ world, agent, code });
   });
 });

@@ -27,7 +27,10 @@ test('a plan shows renames, binary files and notebooks as they are, and who goes
   await plan.ready(/^Rewind to before “tidy up” \(t1, /);
   await expect
     .poll(() => plan.text())
-    .toMatch(/Undoes 2 turns \(t1, t2\)\.\nYour own edits in a\.txt stay\.\n.*“move and draw” · claude-code t2.*\n.*“tidy up” · claude-code t1.*\n4 files, /);
+    .toMatch(/Undoes 2 turns · 4 files, .*\nYour own edits in a\.txt stay\./);
+  await expect
+    .poll(() => plan.removed())
+    .toMatch(/^Current files\n“move and draw” · claude-code A · .*\n“tidy up” · claude-code A · /);
   await look(window.page, 'plan-kinds');
   await plan.files.entry('n.ipynb').expectTexts('# %% [code]\nx = 10\ny = 2\n', '# %% [code]\nx = 1\ny = 2\n');
   await plan.files.entry('logo.png').original.expectText('Binary file\n');

@@ -270,6 +270,30 @@ test('a prompt is text, a turn is copied by its name, and a file as it was says 
   await tree.expand('make $(zap) of two');
   await tree.expand('Edit · a.txt');
   await tree.menu('a.txt', 'Open as It Was');
-  await expect(window.page.locator('.tab.active')).toContainText(/a\.txt \([ct]\d+\)/);
+  await expect(window.page.locator('.tab.active')).toContainText('a.txt (after Edit · a.txt)');
   await window.editor.expectText(TEXT.replace('two', '2'));
+});
+
+test('a list of checkpoints finds the words and the numbers of the whole history', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('plant a walnut tree', () => agent.edit('a.txt', 'one', 'walnut'));
+  // more than a page of newer checkpoints
+  for (let number = 2; number <= 120; number += 1) {
+    const before = number === 2 ? 'two' : `two${number - 1}`;
+    agent.turn(`number ${number}: count on`, () => agent.edit('a.txt', before, `two${number}`));
+  }
+  const window = await code.open('a.txt');
+  await window.run('Backstitch: Rewind…');
+  const { quick } = window;
+  await expect(quick.item('number 120: count on').first()).toBeVisible();
+  await quick.type('walnut');
+  await expect(quick.item('plant a walnut tree').first()).toBeVisible();
+  await look(window.page, 'search');
+  // Enter at once: the id wins over rows that are only like it
+  await quick.type('t12');
+  await window.page.keyboard.press('Enter');
+  await window.plan.run('Rewind');
+  const then = TEXT.replace('one', 'walnut').replace('two', 'two11');
+  await expect.poll(() => world.read('a.txt')).toBe(then);
 });

@@ -64,12 +64,14 @@ test('a REPL at a held call', async ({ world, agent, code }) => {
   await expect(repl.locator('.empty')).toHaveText('its pause was decided');
   await repl.locator('button:has-text("Sessions")').click();
   await expect(repl.locator('table')).toContainText(session);
+  await expect(repl.locator('tr').nth(1)).toContainText(/^Edit “[^”]+” /);
+  await look(page, 'repl-list-prompts');
   await repl.locator('input[type=search]').fill('no such text');
   await page.keyboard.press('Enter');
   await expect(repl.locator('table')).toHaveCount(0);
   await repl.locator('input[type=search]').fill('bold');
   await page.keyboard.press('Enter');
-  await repl.locator(`button.link:has-text("${session}")`).click();
+  await repl.locator(`button.link[aria-label$="${session}"]`).click();
   await expect(repl.locator('pre.input')).toHaveCount(5);
   await look(page, 'repl-closed');
 });
@@ -121,7 +123,7 @@ test('a REPL by keys alone', async ({ world, agent, code }) => {
   await page.keyboard.press('Enter');
   const [newest, earlier] = world.json('repl', 'list').sessions.map(({ id }: { id: string }) => id);
   const open = async (id: string) => {
-    const link = repl.locator(`button.link:has-text("${id}")`);
+    const link = repl.locator(`button.link[aria-label$="${id}"]`);
     await expect(link).toBeVisible();
     await expect(async () => {
       await page.keyboard.press('Tab');
@@ -196,7 +198,7 @@ test('a second window follows', async ({ world, code }) => {
   const other = await enter(second);
   const session = world.json('repl', 'list').sessions[0].id;
   await second.run('Backstitch: List REPL Sessions');
-  await other.repl.locator(`button.link:has-text("${session}")`).click();
+  await other.repl.locator(`button.link[aria-label$="${session}"]`).click();
   await expect(other.repl.locator('pre.input')).toHaveText(['before = step + 1']);
   await type(first, 'print(before)');
   await type(first, 'before * 2');
@@ -299,7 +301,7 @@ test('a paused program: stack, calls, values', async ({ world, code }) => {
   await expect(calls.row(/plan\(/)).toContainText('not over');
   await look(page, 'repl-calls');
   await repl.locator('button:text("Sessions")').click();
-  await expect(repl.locator('table th').last()).toHaveText('Stack');
+  await expect(repl.locator('table th').last()).toHaveText('Session');
   await calls.action(/act\(7\)/, 'Open the REPL Session');
   await expect(repl.locator('pre.input')).toHaveCount(inputs);
 
@@ -398,7 +400,7 @@ test('a thousand sessions and two hundred frames', async ({ world, code }) => {
     await look(page, 'repl-list');
 
     // names and values are text; another viewer's input comes by itself
-    await repl.locator(`button.link:has-text("${id}")`).click();
+    await repl.locator(`button.link[aria-label$="${id}"]`).click();
     await expect(repl.locator('.bar strong')).toHaveText('down');
     await expect(repl.locator('.bar .why')).toHaveText('pause("<b>deep</b>")');
     await expect(repl.locator('pre.value').last()).toContainText('<img src=x onerror=alert(1)>\ufffd[31mred');

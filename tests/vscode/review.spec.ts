@@ -86,6 +86,10 @@ test('what the user wrote between the steps of a turn is not the turn’s', asyn
   await expect.poll(changed).toContain('mine');
   // two changes of the agent, none of the user
   await expect(window.multiDiff.root.locator('.editor.modified .view-overlays .line-insert')).toHaveCount(2);
+  // a review since then has all changes
+  await tree.menu('make it two', 'Review Since This Turn');
+  await expect(window.editor.tab).toContainText('a.txt (since “make it two”)');
+  await window.diff.expectTexts(TEXT, world.read('a.txt'));
 });
 
 test('beside what is kept, what was only deleted, and what the user wrote', { tag: '@long' }, async ({ world, agent, code }) => {
@@ -122,25 +126,56 @@ test('beside what is kept, what was only deleted, and what the user wrote', { ta
   await expect.poll(() => world.read('a.txt')).toBe('one\n2\n3\nfour\nfive\nsix\nseven\n');
 });
 
-test('what agents did since the last review is listed, and compared', async ({ world, agent, code }) => {
-  world.commit({ 'a.txt': TEXT });
+test('what agents did since the last review, change by change through all files, by keys alone', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT, 'b.txt': TEXT, 'gone.txt': 'gone\n' });
   agent.start();
   agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
-  agent.turn('and six', () => agent.edit('a.txt', 'six', '6'));
+  agent.turn('and six', () => {
+    agent.edit('a.txt', 'six', '6');
+    agent.edit('b.txt', 'one', '1');
+    agent.edit('b.txt', 'four', '4');
+    agent.edit('b.txt', 'seven', '7');
+    agent.remove('gone.txt');
+  });
   const window = await code.open('a.txt');
-  const { diff, notifications, quick } = window;
+  const { diff, editor, notifications, page, quick, status } = window;
   await window.run('Backstitch: Review Agent Changes');
   const { description, detail } = await quick.shown('a.txt');
   expect(description).toBe('+2 −2');
   expect(detail).toBe('make it two · and six');
-  await quick.pick('a.txt');
-  await diff.expectTexts(TEXT, TEXT.replace('two', '2').replace('six', '6'));
-  for (const line of [2, 6]) {
-    await diff.modified.goto(line);
-    await window.titleAction('Keep This Change').click();
-    const kept = line === 2 ? TEXT.replace('two', '2') : TEXT.replace('two', '2').replace('six', '6');
-    await diff.expectTexts(kept, TEXT.replace('two', '2').replace('six', '6'));
-  }
+  await page.keyboard.press('Enter');
+  const [a, b] = [TEXT.replace('two', '2').replace('six', '6'), TEXT.replace('one', '1').replace('four', '4').replace('seven', '7')];
+  await diff.expectTexts(TEXT, a);
+  await expect(editor.tab).toContainText('a.txt · 1 of 3 (since “make it two”)');
+  await expect(status.item('Ln 2, Col 1')).toBeVisible();
+  await page.keyboard.press('Alt+k');
+  await diff.expectTexts(TEXT.replace('two', '2'), a);
+  await expect(status.item('Ln 6, Col 1')).toBeVisible();
+  await look(page, 'review-run');
+  await page.keyboard.press('Alt+k');
+  // the next file, at its first change
+  await expect(editor.tab).toContainText('b.txt · 2 of 3 (since “and six”)');
+  await diff.expectTexts(TEXT, b);
+  await expect(status.item('Ln 1, Col 1')).toBeVisible();
+  await page.keyboard.press('Alt+F5');
+  await expect(status.item('Ln 4, Col 1')).toBeVisible();
+  await page.keyboard.press('Alt+u');
+  await expect.poll(() => world.read('b.txt')).toBe(b.replace('4', 'four'));
+  await expect(status.item('Ln 7, Col 1')).toBeVisible();
+  // past the end, the file that is gone; back again
+  await page.keyboard.press('Alt+F5');
+  await expect(editor.tab).toContainText('gone.txt · 3 of 3');
+  await expect(status.item('Ln 1, Col 1')).toBeVisible();
+  await page.keyboard.press('Shift+Alt+F5');
+  await expect(editor.tab).toContainText('b.txt · 2 of 3');
+  await expect(status.item('Ln 7, Col 1')).toBeVisible();
+  // the keys hold once the buttons are there
+  await expect(window.titleAction('Keep All Changes in This File')).toBeVisible();
+  await page.keyboard.press('Shift+Alt+k');
+  await expect(editor.tab).toContainText('gone.txt · 3 of 3');
+  await diff.original.expectText('gone\n');
+  await page.keyboard.press('Alt+k');
+  await expect(notifications.toast('3 files are reviewed.')).toBeVisible();
   await window.run('Backstitch: Review Agent Changes');
   await expect(notifications.toast('Nothing to review.')).toBeVisible();
 });
@@ -236,7 +271,7 @@ test('beside git, its badge counts each file once', async ({ world, agent, code 
   await quick.pick('a few numbers');
   await activity.open('Source Control');
   const list = window.page.locator('.scm-view .monaco-list-row');
-  await expect(list.filter({ hasText: 'Changed since t1 · a few numbers' })).toBeVisible();
+  await expect(list.filter({ hasText: 'Changed since “a few numbers”' })).toBeVisible();
   await expect(activity.badge('Source Control')).toHaveText('2');
   await look(window.page, 'beside-git');
 });

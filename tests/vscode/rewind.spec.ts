@@ -42,14 +42,23 @@ test('a lens appears on an agent’s edit, and rewinds it', async ({ world, agen
 
 // S3-035: one command undoes the newest turn and leaves the earlier one; again, it undoes that one, too.
 test('the last turn is undone without a choice from a list', async ({ world, agent, code }) => {
-  world.commit({ 'a.txt': TEXT });
+  world.commit({ 'a.txt': TEXT, 'notes.txt': 'notes\n' });
   agent.start();
   agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
   agent.turn('make it four', () => agent.edit('a.txt', 'four', '4'));
   const window = await code.open('a.txt');
   const { plan } = window;
+  // a plan does not take the place of a file in a preview, which is in front again afterwards
+  await window.files.filter({ hasText: 'notes.txt' }).click();
+  await window.editor.ready('notes.txt');
   await window.run('Backstitch: Undo Last Turn');
   await plan.ready(/make it four/);
+  await window.page.keyboard.press('Escape');
+  await plan.closed();
+  await window.editor.ready('notes.txt');
+  await window.run('Backstitch: Undo Last Turn');
+  await plan.ready(/make it four/);
+  await expect.poll(() => plan.text()).toMatch(/^Undoes turn “make it four” \(claude-code, .*\) · 1 file, \+1 −1$/m);
   await window.page.keyboard.press('Enter');
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('two', '2'));
   await window.page.keyboard.press('Control+Alt+b');
@@ -104,6 +113,22 @@ test('what was typed and not saved stays through a rewind', async ({ world, agen
   expect(world.read('a.txt')).toBe(TEXT.replace('two', '2'));
   await editor.save();
   expect(world.read('a.txt')).toBe(TEXT.replace('five', 'mine five'));
+});
+
+test('an agent’s edit of the line that is being typed is merged in the merge editor', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  const window = await code.open('a.txt');
+  const { editor, merge, notifications } = window;
+  await editor.focus();
+  await editor.type(2, 'my ');
+  await expect.poll(() => JSON.stringify(world.json('status'))).toContain('a.txt');
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  await notifications.action('claude-code changed a.txt', 'Merge').click();
+  await merge.ready();
+  await merge.action('Accept On Disk').click();
+  await expect.poll(async () => (await merge.result.lines()).join('\n')).toBe(TEXT.replace('two', '2'));
+  await look(window.page, 'merge-unsaved');
 });
 
 // U-19: nothing is overwritten before the user decides.
@@ -164,7 +189,7 @@ for (const how of ['resolve conflicts', 'keep your lines in conflicts', 'take th
     await window.run('Backstitch: Rewind…');
     await quick.pick('make it two');
     await plan.ready(/^Rewind to before .* \(t1, /);
-    await expect.poll(() => plan.text()).toContain('0 files\nConflicts with your edits: a.txt (1 conflict)');
+    await expect.poll(() => plan.text()).toMatch(/ · 0 files · 1 conflict\nConflicts with your edits: a\.txt \(1 conflict\)/);
     await plan.files.expectFiles('Backstitch Plan', 'a.txt');
     await plan.decide('Rewind', how);
     if (how.startsWith('keep')) await expect(notifications.toast(/Rewind to before .*: nothing to do/)).toBeVisible();
@@ -278,7 +303,7 @@ test('a code action takes these lines back, and redo does it again', async ({ wo
   await editor.goto(2);
   const actions = await editor.codeActions();
   await actions.filter({ hasText: 'Rewind these lines to before' }).click();
-  await plan.ready(/only these lines of a\.txt/);
+  await plan.ready(/Rewind some lines of a\.txt/);
   await plan.files.entry('a.txt').expectTexts(
     TEXT.replace('two', '2').replace('five', '5'),
     TEXT.replace('five', '5'),

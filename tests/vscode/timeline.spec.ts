@@ -120,14 +120,20 @@ test('a fork, a switch to it and back; the graph shows both', async ({ world, ag
   const window = await code.open('a.txt');
   const { quick, notifications, editor } = window;
   await editor.lens('fork').click();
-  await expect(quick.title).toHaveText('Fork from t1');
+  await expect(quick.title).toHaveText('Fork from before “make it two”');
   await quick.type('idea');
   await quick.accept();
   await notifications.action('Created branch idea', 'Switch to it').click();
   await window.plan.run('Switch');
   await expect(notifications.toast('Switched: 1 file')).toBeVisible();
   await editor.expectText(TEXT);
-  agent.turn('make it four instead', () => agent.edit('a.txt', 'four', '4'));
+  // the branch is without the turn: there is nothing to undo on it
+  const undo = window.page.locator('[id="backstitch.backstitch.undoTurn"]');
+  await expect(undo).toHaveCount(0);
+  const other = new Agent(world);
+  other.start();
+  other.turn('make it four instead', () => other.edit('a.txt', 'four', '4'));
+  await expect(undo).toHaveAttribute('aria-label', 'Undo Last Turn: make it four instead');
   await editor.expectText(TEXT.replace('four', '4'));
 
   await window.run('Backstitch: Show Branches and Forks');
@@ -137,7 +143,17 @@ test('a fork, a switch to it and back; the graph shows both', async ({ world, ag
   const tip = (branch: string) => graph.locator(`.row:has(.branch:text-is("${branch}"))`);
   await expect(tip('main')).toContainText('c3');
   await expect(tip('idea')).toContainText('c5');
+  // sessions have their letters and colours
+  await expect(row('make it two').first().locator('.session')).toHaveText('A');
+  const color = (letter: string) =>
+    graph.locator(`.session:text-is("${letter}")`).first().evaluate((sign) => getComputedStyle(sign).color);
+  expect(await color('A')).not.toBe(await color('B'));
+  await graph.locator('.search').fill('instead');
+  await expect(row('make it two').first()).toHaveClass(/other/);
   await look(window.page, 'graph');
+  await graph.locator('.search').press('Enter');
+  await expect(graph.locator('.row:focus')).toContainText('make it four instead');
+  await graph.locator('.search').fill('');
   // by keyboard only
   await row('make it two').focus();
   await window.page.keyboard.press('ArrowUp');

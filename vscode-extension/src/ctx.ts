@@ -21,6 +21,7 @@ import type {
 import { shown } from "./server/protocol.ts";
 import { versionOf } from "./server/run.ts";
 import { START_OPTIONS } from "./server/settings.ts";
+import { Steps } from "./steps.ts";
 
 export type Standing =
   | { name: "starting" }
@@ -57,11 +58,13 @@ export class Ctx implements vscode.Disposable {
   startedIn: number | undefined;
 
   readonly onDidChangeState = this.stateChanged.event;
+  readonly steps = new Steps();
 
   constructor(
     readonly extension: vscode.ExtensionContext,
     private readonly withLinks: WithLinks,
   ) {
+    this.register(this.steps);
     this.register(
       vscode.workspace.onDidChangeConfiguration((change) => {
         const isAtStart = ["server", "store", ...START_OPTIONS].some((key) =>
@@ -276,7 +279,10 @@ export class Ctx implements vscode.Disposable {
 
   private setState(state: Standing): void {
     this.current = state;
+    const isWrong = state.name === "missing" && state.binary.setting !== undefined;
+    void vscode.commands.executeCommand("setContext", "backstitch.wrongProgram", isWrong);
     void vscode.commands.executeCommand("setContext", "backstitch.state", state.name);
+    if (state.name === "running") this.steps.finish("program");
     this.stateChanged.fire(state);
   }
 

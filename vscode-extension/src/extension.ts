@@ -12,6 +12,7 @@ import { registerCommands } from "./commands/index.ts";
 import { KeptMarks } from "./compare/kept.ts";
 import { QuickDiff } from "./compare/quickdiff.ts";
 import { Review } from "./compare/review.ts";
+import { ReviewRun } from "./compare/reviewRun.ts";
 import { Announcer } from "./control/announce.ts";
 import { Decisions } from "./control/decide.ts";
 import { HeldFiles } from "./control/files.ts";
@@ -63,6 +64,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   decisions.selected = { list: () => agents.selected, repl: () => repl.pause };
   registerCommands(ctx, {
     review,
+    reviewRun: new ReviewRun(ctx, review),
     held,
     decisions,
     repl,

@@ -90,6 +90,7 @@ export class Recording implements vscode.Disposable {
     this.agents = agents;
     const context = agents.some(({ recording }) => recording) ? "on" : agents.length > 0 ? "off" : "";
     void vscode.commands.executeCommand("setContext", "backstitch.recording", context);
+    if (context === "on") this.ctx.steps.finish("agents");
     if (!isSame) this.changed.fire();
   }
 

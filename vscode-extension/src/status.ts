@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import { missing } from "./commands/setup.ts";
+import { missing, missingText } from "./commands/setup.ts";
 import type { Ctx, Standing } from "./ctx.ts";
 import type { Recording } from "./recording.ts";
 import { type AgentAtWork, type Checkpoint, shown } from "./server/protocol.ts";
@@ -103,12 +103,14 @@ export class StatusBar implements vscode.Disposable {
       this.atWork = page.at_work;
       this.more = page.more;
       this.newest = page.checkpoints[0];
-      context("backstitch.hasTurn", this.turns > 0);
-      context(
-        "backstitch.hasRewound",
-        page.checkpoints.some(({ kind }) => kind === "rewind"),
-      );
-      this.turn = page.checkpoints.find(({ kind, taken_out }) => kind === "turn" && !taken_out);
+      if (this.turns > 0) this.ctx.steps.finish("prompt");
+      if (page.checkpoints.some(({ kind }) => kind === "rewind")) this.ctx.steps.finish("rewind");
+      const { checkpoints, branches } = page;
+      // the turn before which a branch was created has no work there
+      const start = branches.find(({ current }) => current)?.fork_point;
+      const hasWork = ({ id, turn: own }: Checkpoint) =>
+        id !== start || checkpoints.some(({ kind, turn }) => kind === "step" && turn === own);
+      this.turn = checkpoints.find((each) => each.kind === "turn" && !each.taken_out && hasWork(each));
     } catch (error) {
       if (number !== this.reads) return;
       // no workspace is open, or it cannot be read
@@ -136,7 +138,7 @@ export class StatusBar implements vscode.Disposable {
         break;
       case "missing":
         this.item.backgroundColor = new vscode.ThemeColor("statusBarItem.warningBackground");
-        this.set(`$(warning) Backstitch`, say("The program backstitch was not found"));
+        this.set(`$(warning) Backstitch`, missingText(state.binary));
         break;
       case "failed":
         this.item.backgroundColor = new vscode.ThemeColor("statusBarItem.errorBackground");
@@ -225,9 +227,4 @@ export class StatusBar implements vscode.Disposable {
 /** Time at which an agent stops counting as working, in milliseconds since 1970. */
 function ends(until: string | null): number {
   return until === null ? 0 : Date.parse(until);
-}
-
-/** Steps of the walkthrough are done once these are true. */
-function context(name: string, is: boolean): void {
-  if (is) void vscode.commands.executeCommand("setContext", name, true);
 }

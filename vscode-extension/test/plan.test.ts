@@ -48,15 +48,38 @@ const plan = (more: Partial<PlanResult> = {}): PlanResult => ({
   ...more,
 });
 
-test("the turn that goes is on the side of now alone", () => {
+test("a plan begins with a sentence, and each side says which it is", () => {
   const { now, then } = planText(plan(), undefined, NOW, say);
-  const turn = "“Add a cart” · claude-code t1 · 2 min ago\n";
-  const files = "2 files, +2 −4, 1 of them merged with your edits\n";
-  assert.equal(now, `Your own edits in a.ts stay.\n${turn}${files}`);
-  assert.equal(then, `Your own edits in a.ts stay.\n${files}`);
-  const back = planText(plan({ brings_back: true }), undefined, NOW, say);
-  assert.equal(back.then, now);
-  assert.equal(back.now, then);
+  const files = "2 files, +2 −4, 1 of them merged with your edits";
+  const turn = "turn “Add a cart” (claude-code, 2 min ago)";
+  assert.equal(now, "Current files\nYour own edits in a.ts stay.\n");
+  assert.equal(then, `Undoes ${turn} · ${files}\nYour own edits in a.ts stay.\n`);
+  const back = planText(plan({ brings_back: true, own_edits: [] }), undefined, NOW, say);
+  const others = "2 files, +2 −4, 1 of them merged with later work";
+  assert.equal(back.then.split("\n")[0], `Brings back ${turn} · ${others}`);
+});
+
+test("of many turns the first stand above the files on the side of now, the others below", () => {
+  const [turn] = plan().takes;
+  assert.ok(turn);
+  const takes = Array.from({ length: 9 }, (_, at) => ({ ...turn, turn: `t${at}`, prompt: `number ${at}` }));
+  const summary = ["Undoes 9 turns (t0, t1).", "Your own edits in a.ts stay."];
+  const { now, then } = planText(plan({ takes, summary }), undefined, NOW, say);
+  const lines = takes.map(({ prompt }) => `“${prompt}” · claude-code A · 2 min ago`);
+  const stays = "Your own edits in a.ts stay.";
+  assert.deepEqual(now.split("\n"), [
+    "Current files",
+    stays,
+    ...lines.slice(0, 4),
+    "5 more turns, below",
+    ...lines.slice(4),
+    "",
+  ]);
+  assert.deepEqual(then.split("\n").slice(0, 3), [
+    "Undoes 9 turns · 2 files, +2 −4, 1 of them merged with your edits",
+    stays,
+    "5 more turns, below",
+  ]);
 });
 
 test("conflicts, files that stay and those that cannot be restored are one line each", () => {
@@ -86,8 +109,8 @@ test("conflicts, files that stay and those that cannot be restored are one line 
   assert.equal(
     then,
     [
+      "Rewind to before “Add a cart” (2 min ago) · 0 files · 3 conflicts",
       "Only these lines of b.ts.",
-      "0 files",
       "Conflicts with your edits: a.ts (1 conflict); b.ts (2 conflicts)",
       "Unchanged: c.ts: it is a link",
       "Cannot be restored: big.bin: too large",
@@ -100,13 +123,24 @@ test("of many files the first are shown, which is said", () => {
   const actions = Array.from({ length: 201 }, (_, at) => action(`f${at}`, { added: 0, removed: 0 }));
   assert.match(
     planText(plan({ actions }), undefined, NOW, say).then,
-    /\n201 files, the first 200 are shown\n$/,
+    / · 201 files, the first 200 are shown\n/,
   );
 });
 
-test("VS Code folds none of it: no more than five lines before and after the turns", () => {
-  const { now } = planText(plan({ summary: ["a", "b", "c", "d", "e", "f"] }), "x", NOW, say);
-  assert.deepEqual(now.split("\n").slice(0, 4), ["Only these lines of x.", "a", "b", "c d e f"]);
+test("VS Code folds none of it: no more than five lines after the first", () => {
+  const summary = ["a", "b", "c", "d", "e", "f"];
+  const gaps = ["x", "y"].map((path) => ({ path, kind: "too_large" as const, detail: "too large" }));
+  const actions = [action("c.ts", { action: "skip", letter: null, reason: "it is a link" })];
+  const { now } = planText(plan({ summary, gaps, actions, uncarried: ["u"] }), "x", NOW, say);
+  assert.deepEqual(now.split("\n"), [
+    "Current files",
+    "Only these lines of x.",
+    "a",
+    "b",
+    "c d e f",
+    "Unchanged: c.ts: it is a link · Your edits that stay behind: u · Cannot be restored: x: too large; y: too large",
+    "",
+  ]);
 });
 
 test("a notebook is shown by its cells", () => {

@@ -129,6 +129,28 @@ test("a turn includes the gaps of its steps", () => {
   assert.deepEqual(gaps(entry), [item]);
 });
 
+test("a file that nobody touches is not captured once, a changed one again", () => {
+  const large = (detail: string) => ({
+    ...checkpoint("c1", "manual").coverage,
+    items: [{ path: "big.bin", reason: "too_large" as const, detail }],
+  });
+  const all = folded([
+    checkpoint("c5", "step", { turn: "t2", coverage: large("changed") }),
+    checkpoint("c4", "turn", { turn: "t2", coverage: large("") }),
+    checkpoint("c3", "step", { turn: "t1", coverage: large("") }),
+    checkpoint("c2", "turn", { turn: "t1", coverage: large("") }),
+    checkpoint("c1", "manual", { coverage: large("") }),
+  ]);
+  assert.deepEqual(
+    all.map((entry) => [entry.checkpoint.id, gaps(entry).length]),
+    [
+      ["c4", 1],
+      ["c2", 0],
+      ["c1", 1],
+    ],
+  );
+});
+
 test("typed filters", () => {
   const typed = "agent:claude-code refactor path:src/a.rs auth";
   const filter = parse(typed);

@@ -59,6 +59,12 @@ export class Plan {
     });
   }
 
+  /** The lines of the plan that stand on the older side alone, from above. */
+  async removed(): Promise<string> {
+    const lines = this.files.entry('Backstitch Plan').removedInline;
+    return (await lines.allInnerTexts()).map((line) => line.replaceAll('\u00a0', ' ')).join('\n');
+  }
+
   /** Waits until no plan is open. */
   async closed(): Promise<void> {
     await expect(this.button('Cancel')).toHaveCount(0);

@@ -143,8 +143,11 @@ export class Agent {
     return call;
   }
 
-  /** A call that is held at a breakpoint. Resolves to the answer of its hook, once it is decided. */
-  held(tool: string, input: Record<string, unknown>): Promise<HookAnswer> {
+  /**
+   * A call that is held at a breakpoint. Resolves to the answer of its hook, once it is decided, or once the time of the
+   * agent for hooks has run out, in seconds.
+   */
+  held(tool: string, input: Record<string, unknown>, limit = 600): Promise<HookAnswer> {
     this.calls += 1;
     const call = { id: `toolu_${this.number}_${this.calls}`, tool, input };
     const payload = {
@@ -158,7 +161,7 @@ export class Agent {
     };
     const env = { CLAUDE_PROJECT_DIR: this.world.root, CLAUDE_CODE_SESSION_ATTENDED: '0' };
     // `timeout` stands for the agent: the commands of the test do not come from inside of it
-    const args = ['300', backstitch, 'hook', 'claude-code', '--limit', '600'];
+    const args = ['300', backstitch, 'hook', 'claude-code', '--limit', String(limit)];
     const hook = spawn('timeout', args, { cwd: this.world.root, env: { ...this.world.env(), ...env } });
     hook.stdin.end(JSON.stringify(payload));
     let said = '';

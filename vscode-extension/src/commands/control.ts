@@ -47,7 +47,7 @@ export function controlCommands(ctx: Ctx, { held, decisions, repl, beside }: Par
     "backstitch.object.save": () => beside.objects.save(),
     "backstitch.pause": async (argument: unknown) => {
       const done = await ctx.execute("backstitch.pause", await ctx.about(asArguments<Where>(argument)));
-      void vscode.window.showInformationMessage(vscode.l10n.t("The next call of an agent is held"));
+      void vscode.window.showInformationMessage(vscode.l10n.t("The next call of an agent will be held"));
       return done;
     },
     "backstitch.resume": (argument: unknown) => decisions.resume(argument),

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { Ctx } from "../ctx.ts";
 import { type Commands, shown } from "../server/protocol.ts";
 import { failure, message } from "../show/errors.ts";
-import { point } from "../show/words.ts";
+import { point, titleOf } from "../show/words.ts";
 import { busy } from "../show/progress.ts";
 
 export async function fork(ctx: Ctx, typed: Commands["backstitch.fork"]["params"]): Promise<void> {
@@ -13,7 +13,7 @@ export async function fork(ctx: Ctx, typed: Commands["backstitch.fork"]["params"
   const name =
     typed.name ??
     (await vscode.window.showInputBox({
-      title: say("Fork from {0}", point(typed.rev ?? "@", say)),
+      title: say("Fork from {0}", await nameOf(ctx, typed)),
       prompt: say("Name of the new branch; leave it empty for a generated one"),
       validateInput: (text) =>
         /^[^\s~^:?*[\\]*$/.test(text) ? undefined : say("No spaces, and none of ~ ^ : ? * [ \\"),
@@ -39,7 +39,7 @@ export async function forkInto(ctx: Ctx, typed: Commands["backstitch.fork"]["par
     })) ?? [];
   if (parent === undefined) return;
   const name = await vscode.window.showInputBox({
-    title: say("Fork from {0}", point(typed.rev ?? "@", say)),
+    title: say("Fork from {0}", await nameOf(ctx, typed)),
     prompt: say("Name of the new directory in {0}", parent.fsPath),
     validateInput: (text) =>
       /^(?!\.{1,2}$)[^/\\]+$/.test(text) ? undefined : say("A name without / and \\"),
@@ -50,6 +50,18 @@ export async function forkInto(ctx: Ctx, typed: Commands["backstitch.fork"]["par
     ctx.execute("backstitch.fork", { ...typed, into, confirm: false }, token),
   );
   reportFork(forked, typed);
+}
+
+/** The state that a revision names, by its prompt: `before “make it two”`. */
+async function nameOf(ctx: Ctx, typed: Commands["backstitch.fork"]["params"]): Promise<string> {
+  const say = vscode.l10n.t;
+  const rev = typed.rev ?? "@";
+  if (rev === "@") return point(rev, say);
+  const place =
+    typeof typed.workspace === "string" ? { workspace: typed.workspace } : { uri: typed.uri ?? null };
+  const found = await ctx.request("backstitch/checkpoint", { ...place, rev }).catch(() => undefined);
+  if (found === undefined) return point(rev, say);
+  return [found.kind === "turn" ? say("before") : "", titleOf(found, say)].filter(Boolean).join(" ");
 }
 
 type Forked = Exclude<Commands["backstitch.fork"]["result"], { error: unknown }>;
@@ -66,7 +78,8 @@ function reportFork(forked: Forked, typed: Commands["backstitch.fork"]["params"]
   void vscode.window
     .showInformationMessage(said, into === undefined ? goThere : open)
     .then(async (chosen) => {
-      const place = typeof typed.workspace === "string" ? { workspace: typed.workspace } : { uri: typed.uri };
+      const place =
+        typeof typed.workspace === "string" ? { workspace: typed.workspace } : { uri: typed.uri ?? null };
       if (chosen === goThere) {
         await vscode.commands.executeCommand("backstitch.switch", { ...place, branch: forked.branch.name });
       } else if (chosen === open && into !== undefined) {
@@ -175,6 +188,9 @@ export async function menu(ctx: Ctx): Promise<void> {
     { label: `$(bookmark) ${say("Make a checkpoint")}`, command: "backstitch.checkpoint" },
     { label: `$(diff) ${say("Show changes since a checkpoint")}`, command: "backstitch.quickDiff.choose" },
     { label: `$(git-branch) ${say("Switch to another branch…")}`, command: "backstitch.switch" },
+    { label: `$(debug-pause) ${say("Pause an agent at its next call")}`, command: "backstitch.pause" },
+    { label: `$(debug-breakpoint) ${say("Add an agent breakpoint…")}`, command: "backstitch.breakpoint.add" },
+    { label: `$(terminal) ${say("Show REPLs")}`, command: "backstitch.repl.list" },
     { label: `$(plug) ${say("Set up agents…")}`, command: "backstitch.setup" },
     { label: `$(output) ${say("Show the log")}`, command: "backstitch.server.log" },
   ];

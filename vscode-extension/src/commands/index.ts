@@ -6,7 +6,8 @@ import type { Marks } from "../code/marks.ts";
 import * as compare from "../compare/compare.ts";
 import type { KeptMarks } from "../compare/kept.ts";
 import type { QuickDiff } from "../compare/quickdiff.ts";
-import type { Review } from "../compare/review.ts";
+import type { Pointed, Review } from "../compare/review.ts";
+import type { ReviewRun } from "../compare/reviewRun.ts";
 import type { Decisions } from "../control/decide.ts";
 import type { Held } from "../control/held.ts";
 import type { Ctx } from "../ctx.ts";
@@ -17,7 +18,7 @@ import type { Beside, ReplPanel } from "../repl/panel.ts";
 import type { Merges } from "../restore/merge.ts";
 import type { Restores, Verb } from "../restore/restores.ts";
 import type { Checkpoint, CommandName, Commands, Where } from "../server/protocol.ts";
-import { withErrors } from "../show/errors.ts";
+import { failure, withErrors } from "../show/errors.ts";
 import * as pick from "../show/pick.ts";
 import type { PlanEditor } from "../show/plan.ts";
 import { about, point } from "../show/words.ts";
@@ -47,6 +48,7 @@ export type Features = {
   repl: ReplPanel;
   beside: Beside;
   review: Review;
+  reviewRun: ReviewRun;
   marks: Marks;
   kept: KeptMarks;
   quickDiff: QuickDiff;
@@ -199,14 +201,25 @@ function table(
       const root = await compare.rootOf(ctx, place(await ctx.about(asArguments<Where>(argument))));
       const chosen = await pick.unreviewed(ctx, root, say("Review what agents did"));
       if (chosen === undefined) return undefined;
-      const { uri, rev } = chosen;
-      if (rev === undefined) return vscode.commands.executeCommand("vscode.open", uri);
-      return compare.since(ctx, features.review, { uri: uri.toString(), rev });
+      return features.reviewRun.begin(chosen.all, chosen.first);
     },
+    "backstitch.reviewTurn": async (argument) =>
+      features.reviewRun.begin(await compare.filesOfTurn(ctx, await ctx.about(pointOf(argument)))),
     "backstitch.merge": async (argument) => {
       const given = asArguments<Commands["backstitch.merge"]["params"]>(argument);
       const uri = given.uri ?? vscode.window.activeTextEditor?.document.uri.toString();
-      return ctx.execute("backstitch.merge", uri === undefined ? given : { ...given, uri });
+      const asked = uri === undefined ? given : { ...given, uri };
+      try {
+        return await ctx.execute("backstitch.merge", asked);
+      } catch (error) {
+        const { kind, conflicts } = failure(error) ?? {};
+        if (kind !== "conflict" || uri === undefined || conflicts === undefined) throw error;
+        const hunks = conflicts.flatMap((conflict) => conflict.hunks);
+        // in the text that is not saved, which the editor's own undo restores
+        const done = await ctx.execute("backstitch.merge", { ...asked, onConflict: "markers" });
+        await features.merges.open({ file: vscode.Uri.parse(uri), title: "", hunks, isOnDisk: true });
+        return done;
+      }
     },
     "backstitch.diffTwo": async () => {
       const where = place(await ctx.about({}));
@@ -253,16 +266,22 @@ function table(
     },
     // changes from the gutter's peek, from rows of the list, or at the cursor of a comparison
     "backstitch.change.takeBack": async (...given) => {
-      const pointed = features.quickDiff.pointed(given);
-      await features.review.takeBack(
-        restores,
-        pointed.length > 0 ? pointed : await features.review.atCursor(),
-      );
+      const { quickDiff, review, reviewRun } = features;
+      const undo = (changes: readonly Pointed[]) => review.takeBack(restores, changes);
+      const pointed = quickDiff.pointed(given);
+      await (pointed.length > 0 ? undo(pointed) : reviewRun.decide(undo));
     },
     "backstitch.change.keep": async (...given) => {
-      const pointed = features.quickDiff.pointed(given);
-      await features.review.keep(pointed.length > 0 ? pointed : await features.review.atCursor());
+      const { quickDiff, review, reviewRun } = features;
+      const keep = (changes: readonly Pointed[]) => review.keep(changes);
+      const pointed = quickDiff.pointed(given);
+      await (pointed.length > 0 ? keep(pointed) : reviewRun.decide(keep));
     },
+    "backstitch.change.keepFile": () =>
+      features.reviewRun.decide((changes) => features.review.keep(changes), "file"),
+    "backstitch.change.next": () => features.reviewRun.go(1),
+    "backstitch.change.previous": () => features.reviewRun.go(-1),
+    "backstitch.change.nextFile": () => features.reviewRun.nextFile(),
     "backstitch.removed.show": (argument) => features.marks.show(argument),
     "backstitch.removed.putBack": (argument) => features.marks.putBack(restores, argument),
     "backstitch.removed.keep": (argument) => features.marks.keep(argument),
@@ -307,12 +326,7 @@ function table(
     },
     "backstitch.repair": () => features.recording.repair(),
     "backstitch.menu": () => history.menu(ctx),
-    "backstitch.walkthrough": () =>
-      vscode.commands.executeCommand(
-        "workbench.action.openWalkthrough",
-        `${ctx.extension.extension.id}#start`,
-        false,
-      ),
+    "backstitch.walkthrough": () => ctx.steps.open(`${ctx.extension.extension.id}#start`),
   };
 }
 

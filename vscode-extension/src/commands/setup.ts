@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
+import type { Missing } from "../server/binary.ts";
 import { run, versionOf } from "../server/run.ts";
 
 const say = vscode.l10n.t;
@@ -46,7 +47,12 @@ export async function agents(ctx: Ctx): Promise<void> {
     return;
   }
   if (!vscode.workspace.isTrusted) {
-    void vscode.window.showWarningMessage(say("Agents are set up in trusted workspaces only"));
+    const manage = say("Manage Trust");
+    void vscode.window
+      .showWarningMessage(say("Agents are set up in trusted workspaces only"), manage)
+      .then((chosen) =>
+        chosen === manage ? vscode.commands.executeCommand("workbench.trust.manage") : undefined,
+      );
     return;
   }
   const program = binary.path;
@@ -114,25 +120,31 @@ async function statusOf(program: string, cwd: string | undefined): Promise<Statu
   return JSON.parse(await run(program, ["--json", "setup", "--status"], cwd)) as Status;
 }
 
+/** Says why there is no server. */
+export function missingText({ setting, isForeign }: Missing): string {
+  if (setting === undefined) {
+    return say("The program backstitch was not found: it is neither in the extension nor on the PATH.");
+  }
+  return isForeign === true
+    ? say("{0} (backstitch.server.path) is not Backstitch.", setting)
+    : say("{0} (backstitch.server.path) is not an executable.", setting);
+}
+
 /** Reports the missing server, with ways to fix it. */
 export async function missing(ctx: Ctx): Promise<void> {
   const { state } = ctx;
   if (state.name !== "missing") return;
-  const { setting, isForeign } = state.binary;
-  const text =
-    setting === undefined
-      ? say("The program backstitch was not found: it is neither in the extension nor on the PATH.")
-      : isForeign
-        ? say("{0} (backstitch.server.path) is not Backstitch.", setting)
-        : say("{0} (backstitch.server.path) is not an executable.", setting);
+  const { setting } = state.binary;
+  const text = missingText(state.binary);
   const [pick, install, settings, again] = [
     say("Choose it…"),
     say("How to install"),
     say("Open settings"),
     say("Try again"),
   ];
-  const other = setting === undefined ? install : settings;
-  const chosen = await vscode.window.showWarningMessage(text, pick, other, again);
+  // the first one is the primary button
+  const ways = setting === undefined ? [install, pick, again] : [pick, settings, again];
+  const chosen = await vscode.window.showWarningMessage(text, ...ways);
   if (chosen === pick) await choose(ctx);
   else if (chosen === install) {
     await vscode.commands.executeCommand("backstitch.walkthrough");

@@ -5,14 +5,8 @@ import * as vscode from "vscode";
 import type { Ctx } from "../ctx.ts";
 import * as documents from "../documents/open.ts";
 import { parts } from "../documents/uri.ts";
-import {
-  type Checkpoint,
-  type CheckpointResult,
-  type Where,
-  rev as revOf,
-  shown,
-} from "../server/protocol.ts";
-import { about, counts } from "../show/words.ts";
+import { type Checkpoint, type CheckpointResult, type Where, shown } from "../server/protocol.ts";
+import { counts, sentence, titleOf, which } from "../show/words.ts";
 import type { Review } from "./review.ts";
 import { type StepPair, binaries, oldestFirst, spans, together } from "./spans.ts";
 
@@ -35,8 +29,9 @@ export async function since(ctx: Ctx, review: Review, asked: Since): Promise<voi
     from: from.id,
     to: to?.id ?? "buffer",
   });
+  const say = vscode.l10n.t;
   const title =
-    to === undefined ? vscode.l10n.t("{0} and now", revOf(from)) : `${revOf(from)} ↔ ${revOf(to)}`;
+    to === undefined ? say("since {0}", titleOf(from, say)) : `${titleOf(from, say)} ↔ ${titleOf(to, say)}`;
   const all = files
     .filter((file) => !file.binary)
     .map((file) => documents.sides(root, file, from.id, to?.id));
@@ -50,17 +45,56 @@ export async function since(ctx: Ctx, review: Review, asked: Since): Promise<voi
     void vscode.window.showInformationMessage(same);
   } else if (uri !== null && all.length === 1) {
     const at = asked.line === undefined ? {} : { selection: new vscode.Range(asked.line, 0, asked.line, 0) };
-    await documents.diff(only, `${basename(only.resource)} (${title})`, at);
+    await documents.diff(only, `${documents.basename(only.resource)} (${title})`, at);
   } else {
     const binary = files.length - all.length;
     const without = binary === 0 ? "" : vscode.l10n.t("without {0} binary", binary);
-    const counted = [title, counts(files), without].filter(Boolean).join(" ");
-    if (to === undefined) review.shownAs(counted, all);
+    const named = [sentence(title), counts(files), without].filter(Boolean).join(" ");
+    const counted = to === undefined ? review.shownAs(named, from.id, all) : named;
     const bases = all.flatMap(({ original }) => documents.baseOf(original) ?? []);
     const isKept = await Promise.all(bases.map(async (base) => (await review.kept(base)) !== undefined));
     const names = bases.filter((_, at) => isKept[at]).map((base) => documents.baseUri(base).toString());
     await documents.changes(counted, all, (base) => names.includes(documents.baseUri(base).toString()));
   }
+}
+
+/** A file beside its text at a checkpoint, with the words for that. */
+export type Compared = { sides: documents.Sides; since: string };
+
+/** Compares one file with a checkpoint; undefined if it does not differ, or has no lines. */
+export async function ofFile(
+  ctx: Ctx,
+  { uri, rev }: { uri: string; rev: string },
+): Promise<Compared | undefined> {
+  const place = where({ uri });
+  const from = await ctx.request("backstitch/checkpoint", { ...place, rev });
+  const { files } = await ctx.request("backstitch/diff", { ...place, uri, from: from.id, to: "buffer" });
+  const [file] = files;
+  if (file === undefined || file.binary) return undefined;
+  const root = await rootOf(ctx, place);
+  const say = vscode.l10n.t;
+  return {
+    sides: documents.sides(root, file, from.id, undefined),
+    since: say("since {0}", titleOf(from, say)),
+  };
+}
+
+/** The files that a turn changed, for a review since then. */
+export async function filesOfTurn(
+  ctx: Ctx,
+  asked: Since,
+): Promise<{ uri: vscode.Uri; rev: string | undefined }[]> {
+  const place = where(asked);
+  const root = await rootOf(ctx, place);
+  const rev = asked.rev ?? "@turn";
+  const found = await ctx.request("backstitch/checkpoint", { ...place, rev });
+  const steps = found.kind === "turn" ? found.steps : [found];
+  const isBinary = new Map(
+    steps.flatMap(({ changes }) => changes.map(({ path, binary }) => [shown(path), binary] as const)),
+  );
+  return [...isBinary]
+    .sort(([one], [other]) => one.localeCompare(other))
+    .map(([path, binary]) => ({ uri: documents.onDisk(root, path), rev: binary ? undefined : rev }));
 }
 
 /** Shows the changes of a turn's steps alone. */
@@ -82,7 +116,7 @@ export async function changed(
     .map(({ change, from, to }) => documents.sides(root, change, from, to))
     .filter((sides) => uri === undefined || sides.resource.toString() === vscode.Uri.parse(uri).toString());
   const say = vscode.l10n.t;
-  const name = `${revOf(checkpoint)} · ${about(checkpoint, say)}`;
+  const name = titleOf(checkpoint, say);
   const binary = binaries(steps)
     .map((path) => documents.onDisk(root, path))
     .filter((file) => uri === undefined || file.toString() === vscode.Uri.parse(uri).toString());
@@ -90,7 +124,7 @@ export async function changed(
   const title = [name, without].filter(Boolean).join(" ");
   const [only] = all;
   if (only === undefined) await onlyBinary(name, binary);
-  else if (all.length === 1) await documents.diff(only, `${basename(only.resource)} (${title})`);
+  else if (all.length === 1) await documents.diff(only, `${documents.basename(only.resource)} (${title})`);
   else await documents.changes(title, all);
 }
 
@@ -103,7 +137,7 @@ async function onlyBinary(name: string, files: readonly vscode.Uri[]): Promise<v
     return;
   }
   const names = files.map((file) => vscode.workspace.asRelativePath(file)).join(", ");
-  const open = say("Open {0}", basename(first));
+  const open = say("Open {0}", documents.basename(first));
   const text = say("{0} changed only binary files, which have no lines to compare: {1}", name, names);
   const isThere = await Promise.resolve(vscode.workspace.fs.stat(first)).then(
     () => true,
@@ -133,11 +167,14 @@ export async function openAt(ctx: Ctx, asked: Where & { rev?: string }): Promise
   if (asked.rev === undefined || typeof asked.uri !== "string") return;
   const place = where(asked);
   const root = await rootOf(ctx, place);
-  const { id } = await ctx.request("backstitch/checkpoint", { ...place, rev: asked.rev });
+  const found = await ctx.request("backstitch/checkpoint", { ...place, rev: asked.rev });
+  const { id } = found;
   const path = documents.below(root, vscode.Uri.parse(asked.uri).fsPath);
   if (path === undefined) return;
   const document = vscode.Uri.from(parts({ root, rev: id, path }));
-  const title = `${path.slice(path.lastIndexOf("/") + 1)} (${asked.rev})`;
+  const say = vscode.l10n.t;
+  const name = [which(found, say), titleOf(found, say)].filter(Boolean).join(" ");
+  const title = `${documents.basename(document)} (${name})`;
   await vscode.commands.executeCommand("vscode.open", document, { preview: true }, title);
 }
 
@@ -157,8 +194,4 @@ export async function rootOf(ctx: Ctx, place: Where): Promise<string> {
 /** Parameters that name the workspace; a document alone would limit the request to that file. */
 function where(asked: Where): Where {
   return typeof asked.workspace === "string" ? { workspace: asked.workspace } : { uri: asked.uri ?? null };
-}
-
-function basename(uri: vscode.Uri): string {
-  return uri.path.slice(uri.path.lastIndexOf("/") + 1);
 }

@@ -76,6 +76,11 @@ export function areAll(old: string, now: string, all: readonly Hunk[]): boolean 
   return before === oldLines.length && after === nowLines.length;
 }
 
+export function isEqual(one: Hunk, other: Hunk): boolean {
+  const isRange = ([start, end]: Range, [from, to]: Range) => start === from && end === to;
+  return isRange(one.old, other.old) && isRange(one.now, other.now);
+}
+
 export function isSame(one: string, other: string): boolean {
   const [mine, theirs] = [lines(one), lines(other)];
   return mine.length === theirs.length && mine.every((line, at) => line === theirs[at]);

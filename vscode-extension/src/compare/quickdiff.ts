@@ -7,13 +7,14 @@ import type { Ctx } from "../ctx.ts";
 import * as documents from "../documents/open.ts";
 import { type ChangedFile, type Where, rev as revOf, shown } from "../server/protocol.ts";
 import { failure, message } from "../show/errors.ts";
-import { about, ago, counts } from "../show/words.ts";
+import { withoutIcons } from "../show/outside.ts";
+import { about, ago, counts, titleOf } from "../show/words.ts";
 import { rootOf } from "./compare.ts";
 import { type LineChange, fromGutter } from "./hunks.ts";
 import type { Pointed, Review } from "./review.ts";
 
-/** `rev` is the name for people. */
-type Chosen = { place: Where; root: string; id: string; rev: string };
+/** `name` is its title for people. */
+type Chosen = { place: Where; root: string; id: string; name: string };
 
 export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
   private control: vscode.SourceControl | undefined;
@@ -96,16 +97,17 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
   async compareWith(place: Where, rev: string): Promise<void> {
     const found = await this.ctx.request("backstitch/checkpoint", { ...workspace(place), rev });
     const root = await rootOf(this.ctx, workspace(place));
-    this.off();
-    this.chosen = { place: { workspace: root }, root, id: found.id, rev: revOf(found) };
     const say = vscode.l10n.t;
+    const name = titleOf(found, say);
+    this.off();
+    this.chosen = { place: { workspace: root }, root, id: found.id, name };
     const control = vscode.scm.createSourceControl("backstitch", "Backstitch", documents.onDisk(root, "."));
     control.quickDiffProvider = this;
     control.inputBox.visible = false;
     control.statusBarCommands = [
       {
         command: "backstitch.quickDiff.choose",
-        title: `$(history) ${revOf(found)}`,
+        title: `$(history) ${withoutIcons(name)}`,
         tooltip: say(
           "Changes since {0} · {1} · {2}",
           revOf(found),
@@ -114,10 +116,7 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
         ),
       },
     ];
-    this.group = control.createResourceGroup(
-      "since",
-      say("Changed since {0} · {1}", revOf(found), about(found, say)),
-    );
+    this.group = control.createResourceGroup("since", say("Changed since {0}", name));
     this.control = control;
     await this.ctx.extension.workspaceState.update(STATE_KEY, { root, id: found.id, time: found.time });
     await vscode.commands.executeCommand("setContext", "backstitch.quickDiff", true);
@@ -169,7 +168,7 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
         // the user may have chosen another one meanwhile
         if (failure(error)?.kind !== "not_found" || chosen === undefined || this.chosen !== chosen) return;
         void vscode.window.showWarningMessage(
-          vscode.l10n.t("Changes are no longer shown: {0} was removed", chosen.rev),
+          vscode.l10n.t("Changes are no longer shown: {0} was removed", chosen.name),
         );
         this.off();
       });
@@ -226,12 +225,12 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
 const STATE_KEY = "quickDiff";
 
 function state(
-  { rev }: Chosen,
+  { name: since }: Chosen,
   file: ChangedFile,
   sides: documents.Sides,
 ): vscode.SourceControlResourceState {
   const name = shown(file.path);
-  const compare = [sides.original, sides.modified, `${name} (${rev})`];
+  const compare = [sides.original, sides.modified, `${name} (${vscode.l10n.t("since {0}", since)})`];
   return {
     resourceUri: sides.resource,
     contextValue: file.kind,

@@ -14,6 +14,8 @@ import { type Hunk, areAll, hunks, isSame, lines, touched } from "./hunks.ts";
 type Kept = string | null;
 /** Extent of an undo: lines of the file, the whole file to its kept text, or the whole file to the checkpoint. */
 type Extent = "part" | "kept" | "file";
+/** Time after which a comparison that is not in front has lost its keys, in milliseconds. */
+const LEAVE_DELAY = 600;
 /** Keys under which older versions stored kept changes. */
 const OLD_KEYS = ["kept", "keptTimes"];
 
@@ -23,6 +25,8 @@ export type Pair = { base: Base; file: vscode.Uri; isGone: boolean };
 export type Change = { hunk: Hunk; all: readonly Hunk[] };
 /** A selected change of a file, or the whole file. `shown` is the server's name for the state in the list. */
 export type Pointed = Pair & { change?: Change; isBinary?: boolean; shown?: string | undefined };
+/** The comparison in which the cursor is, on one of its sides. `isAlone`: it has no other file. */
+export type Active = { editor: vscode.TextEditor; pair: Pair; side: keyof Hunk; isAlone: boolean };
 /** A text to compare with, and its kept changes. */
 type Original = { text: string; kept: Kept | undefined };
 
@@ -33,18 +37,20 @@ export class Review implements vscode.Disposable {
   /** Comparisons in multi-file editors, by title and then by the documents of both sides. */
   private readonly titles = new Map<string, Map<string, Pair>>();
   private readonly disposables: Disposable[];
+  private leaving: NodeJS.Timeout | undefined;
   /** Serializes keeps: the lines of each are those after the previous one. */
   private keepQueue: Promise<void> = Promise.resolve();
   readonly onDidChange = this.changed.event;
 
   constructor(private readonly ctx: Ctx) {
     for (const key of OLD_KEYS) void ctx.extension.workspaceState.update(key, undefined);
+    const set = (isComparing: boolean) =>
+      void vscode.commands.executeCommand("setContext", "backstitch.comparing", isComparing);
     const updateContext = () => {
-      void vscode.commands.executeCommand(
-        "setContext",
-        "backstitch.comparing",
-        this.activePair() !== undefined,
-      );
+      clearTimeout(this.leaving);
+      if (this.active() !== undefined) set(true);
+      // between two files there is none for a moment, and a key would be lost
+      else this.leaving = setTimeout(set, LEAVE_DELAY, false);
     };
     this.disposables = [
       this.changed,
@@ -105,8 +111,8 @@ export class Review implements vscode.Disposable {
     if (changed.length > 0) this.changed.fire(changed);
   }
 
-  /** Registers the title of a multi-file editor. */
-  shownAs(title: string, all: readonly Sides[]): void {
+  /** Registers the title of a multi-file editor, and returns it. Another checkpoint of the same name has its id there. */
+  shownAs(name: string, rev: string, all: readonly Sides[]): string {
     const pairs = all.flatMap((sides): [string, Pair][] => {
       const pair = pairOf(sides.original, sides.modified);
       if (pair === undefined) return [];
@@ -115,11 +121,14 @@ export class Review implements vscode.Disposable {
         [(pair.isGone ? sides.original : sides.modified).toString(), pair],
       ];
     });
+    const others = [...(this.titles.get(name)?.values() ?? [])];
+    const title = others.every(({ base }) => base.rev === rev) ? name : `${name} · ${rev}`;
     this.titles.set(title, new Map(pairs));
+    return title;
   }
 
   /** Returns the active comparison with a checkpoint, if there is one. */
-  private activePair(): { editor: vscode.TextEditor; pair: Pair; side: keyof Hunk } | undefined {
+  active(): Active | undefined {
     const editor = vscode.window.activeTextEditor;
     const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
     if (editor === undefined || tab === undefined) return undefined;
@@ -133,7 +142,8 @@ export class Review implements vscode.Disposable {
     } else {
       pair = this.shownIn(tab.label)?.get(uri);
     }
-    return pair && { editor, pair, side: pair.file.toString() === uri ? "now" : "old" };
+    const isAlone = tab.input instanceof vscode.TabInputTextDiff;
+    return pair && { editor, pair, side: pair.file.toString() === uri ? "now" : "old", isAlone };
   }
 
   /** Files of the active comparison with a checkpoint. */
@@ -156,7 +166,7 @@ export class Review implements vscode.Disposable {
   /** Returns the changes at the cursor. */
   async atCursor(): Promise<Pointed[]> {
     const say = vscode.l10n.t;
-    const active = this.activePair();
+    const active = this.active();
     if (active === undefined) throw new Error(say("No file is being compared with a checkpoint"));
     const { editor, pair, side } = active;
     if (pair.isGone) return [pair];
@@ -173,8 +183,16 @@ export class Review implements vscode.Disposable {
     return some.map((hunk) => ({ ...pair, change: { hunk, all } }));
   }
 
+  /** Returns all changes of a file that are not kept. One of too many differences, or of a file that is gone, is the whole. */
+  async changesOf(pair: Pair): Promise<Pointed[]> {
+    if (pair.isGone) return (await this.kept(pair.base)) === null ? [] : [pair];
+    const now = await vscode.workspace.openTextDocument(pair.file);
+    const all = hunks(await this.original(pair.base), now.getText());
+    return all?.map((hunk) => ({ ...pair, change: { hunk, all } })) ?? [pair];
+  }
+
   /** Undoes changes of one file, or whole files. With `all` nobody selected each change, and the user's own stay. */
-  async takeBack(restores: Restores, pointed: readonly Pointed[], all = false): Promise<void> {
+  async takeBack(restores: Restores, pointed: readonly Pointed[], all = false): Promise<Outcome | undefined> {
     const extents = await Promise.all(pointed.map((each) => this.extent(each)));
     const of = (extent: Extent) => pointed.filter((_, at) => extents[at] === extent);
     const whole = of("file");
@@ -185,10 +203,10 @@ export class Review implements vscode.Disposable {
       // the name for people
       const rev = revOf(await this.ctx.request("backstitch/checkpoint", at));
       const done = await restores.run("backstitch.rewind", { ...at, rev, paths, exact: !all });
-      if (done === "called off") return;
+      if (done === "called off") return done;
     }
     for (const changes of byFile(of("part"))) {
-      if ((await this.takeBackIn(restores, changes, all)) === "called off") return;
+      if ((await this.takeBackIn(restores, changes, all)) === "called off") return "called off";
     }
     const kept = of("kept");
     if (all && kept.length > 0) {
@@ -196,6 +214,7 @@ export class Review implements vscode.Disposable {
       throw new Error(vscode.l10n.t("You kept other changes of {0}. Undo it separately.", names));
     }
     for (const each of kept) await this.restoreKept(each);
+    return undefined;
   }
 
   /** A file with kept changes is undone to its kept text. */
@@ -348,11 +367,12 @@ export class Review implements vscode.Disposable {
   }
 
   dispose(): void {
+    clearTimeout(this.leaving);
     for (const each of this.disposables) each.dispose();
   }
 }
 
-function pairOf(original: vscode.Uri, modified: vscode.Uri): Pair | undefined {
+export function pairOf(original: vscode.Uri, modified: vscode.Uri): Pair | undefined {
   const base = baseOf(original);
   if (base === undefined) return undefined;
   const isGone = modified.toString() === NOTHING.toString();

@@ -189,6 +189,7 @@ export class Held implements vscode.Disposable {
     this.known = pauses;
     this.stops = stops;
     void vscode.commands.executeCommand("setContext", "backstitch.held", this.held().length > 0);
+    if (stops.some(({ breakpoints }) => breakpoints.length > 0)) this.ctx.steps.finish("breakpoint");
     clearTimeout(this.poll);
     if (pauses.some(({ state }) => state === "parked")) {
       this.poll = setTimeout(() => {

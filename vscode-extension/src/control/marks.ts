@@ -91,12 +91,11 @@ export class HeldMarks implements vscode.Disposable {
     const { document } = editor;
     const say = vscode.l10n.t;
     const at = (line: number) => document.lineAt(Math.max(0, Math.min(line, document.lineCount - 1))).range;
-    const own = this.editable(document);
-    if (own !== undefined) {
-      const text = own.isChanged ? say("Your text runs") : say("You can edit this side");
-      const range = at(own.line);
+    const side = this.sideOf(document);
+    if (side !== undefined) {
+      const { end } = at(side.line);
       editor.setDecorations(this.note, [
-        { range: new vscode.Range(range.end, range.end), renderOptions: { after: { contentText: text } } },
+        { range: new vscode.Range(end, end), renderOptions: { after: { contentText: side.text } } },
       ]);
       return;
     }
@@ -126,16 +125,27 @@ export class HeldMarks implements vscode.Disposable {
     editor.setDecorations(this.note, notes);
   }
 
-  /** The side of a comparison that can be edited, and the line of its first change. */
-  private editable(document: vscode.TextDocument): { line: number; isChanged: boolean } | undefined {
+  /** The words beside the first change of a side of a comparison: which side it is, and if it can be edited. */
+  private sideOf(document: vscode.TextDocument): { line: number; text: string } | undefined {
+    const say = vscode.l10n.t;
     const side = callOf(document.uri);
-    if (side?.kind !== "then") return undefined;
-    const pause = this.held.find(side.id, side.root);
+    const pause = side && this.held.find(side.id, side.root);
     const call = pause && this.files.known(pause);
-    if (pause === undefined || call === undefined || !takesChanges(pause)) return undefined;
-    const file = call.shown.predicted.find(({ path }) => shown(path) === side.path);
-    if (file === undefined || file.then === null) return undefined;
-    return { line: file.line ?? 0, isChanged: call.isChanged || document.isDirty };
+    if (side === undefined || side.kind === "input" || pause === undefined || call === undefined) {
+      return undefined;
+    }
+    const file = call.shown.predicted.find(({ path, movedFrom }) =>
+      side.kind === "now" ? shown(movedFrom ?? path) === side.path : shown(path) === side.path,
+    );
+    if (file === undefined) return undefined;
+    const line = file.line ?? 0;
+    if (side.kind === "now") return { line, text: say("now") };
+    if (!takesChanges(pause) || file.then === null) return { line, text: say("after the call") };
+    const isChanged = call.isChanged || document.isDirty;
+    return {
+      line,
+      text: isChanged ? say("after the call: your text runs") : say("after the call: you can edit this side"),
+    };
   }
 
   dispose(): void {

@@ -6,6 +6,7 @@ import type { Gutter, Mark } from "../code/gutter.ts";
 import type { Ctx, Disposable } from "../ctx.ts";
 import { onDisk } from "../documents/open.ts";
 import type { Breakpoint, Commands } from "../server/protocol.ts";
+import { failure, message } from "../show/errors.ts";
 import { markdown } from "../show/outside.ts";
 import { asArguments } from "../timeline/arguments.ts";
 import type { Held } from "./held.ts";
@@ -31,8 +32,17 @@ export async function add(ctx: Ctx, argument: unknown): Promise<unknown> {
   if (spec === undefined) return undefined;
   const about = await ctx.about({});
   const added = await ctx.execute("backstitch.breakpoint.add", { ...about, kind: picked.chosen.name, spec });
-  const remarks = added.remarks ?? [];
-  if (remarks.length > 0) void vscode.window.showInformationMessage(remarks.join(" "));
+  const { id, summary } = added.breakpoint;
+  const condition = say("Set a Condition…");
+  const text = [say("Agents stop at: {0}", summary), ...(added.remarks ?? [])].join(". ");
+  // not awaited: the command has finished, and the message may stay open
+  void vscode.window
+    .showInformationMessage(text, condition)
+    .then((chosen) =>
+      chosen === condition
+        ? vscode.commands.executeCommand("backstitch.breakpoint.edit", { breakpoint: id })
+        : undefined,
+    );
   return added;
 }
 
@@ -123,20 +133,41 @@ export async function edit(ctx: Ctx, held: Held, argument: unknown): Promise<unk
     title: `${breakpoint.kind} ${breakpoint.summary}`,
   });
   if (field === undefined) return undefined;
-  const value =
-    field.key === "action"
-      ? await vscode.window.showQuickPick(["pause", "log", "deny"], { title: field.label })
-      : await vscode.window.showInputBox({
-          title: field.label,
-          prompt: field.prompt,
-          value: field.description,
-        });
-  if (value === undefined) return undefined;
-  return ctx.execute("backstitch.breakpoint.edit", {
-    breakpoint: breakpoint.id,
-    workspace: root,
-    [field.key]: value,
-  });
+  const set = (value: string) =>
+    ctx.execute("backstitch.breakpoint.edit", {
+      breakpoint: breakpoint.id,
+      workspace: root,
+      [field.key]: value,
+    });
+  if (field.key !== "action") return asked(field, set);
+  const action = await vscode.window.showQuickPick(["pause", "log", "deny"], { title: field.label });
+  return action === undefined ? undefined : set(action);
+}
+
+/** Asks for a text until it is taken: one that is refused stays in the box, with the reason. */
+async function asked<T>(
+  { label, prompt, description }: { label: string; prompt: string; description: string },
+  take: (text: string) => Promise<T>,
+): Promise<T | undefined> {
+  let [text, reason] = [description, ""];
+  for (;;) {
+    const refused = text;
+    const why = reason;
+    const typed = await vscode.window.showInputBox({
+      title: label,
+      prompt,
+      value: text,
+      validateInput: (now) => (why !== "" && now === refused ? why : undefined),
+    });
+    if (typed === undefined) return undefined;
+    try {
+      return await take(typed);
+    } catch (error) {
+      const kind = failure(error)?.kind;
+      if (kind !== "usage" && kind !== "refused") throw error;
+      [text, reason] = [typed, message(error)];
+    }
+  }
 }
 
 type OnBreakpoint =

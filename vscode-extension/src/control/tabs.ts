@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { type Pause, shown } from "../server/protocol.ts";
 import { callOf } from "./files.ts";
+import { line } from "../show/words.ts";
 import type { Held } from "./held.ts";
 
 export class HeldTabs {
@@ -67,8 +68,11 @@ function allTabs(): vscode.Tab[] {
   return vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs);
 }
 
-function plainTitle({ summary }: Pause): string {
-  return vscode.l10n.t("Held: {0}", summary);
+/** The call, and the prompt of its turn. */
+function plainTitle(pause: Pause): string {
+  const title = vscode.l10n.t("Held: {0}", pause.summary);
+  const prompt = line(pause.prompt ?? "", 40);
+  return prompt === "" ? title : `${title} · “${prompt}”`;
 }
 
 function withId(pause: Pause): string {

@@ -105,6 +105,11 @@ function fileLines({ files }: Pause): string[] {
   return files.length < 2 ? [] : files.map(({ letter, path }) => `${letter} ${shown(path)}`);
 }
 
+/** The pattern of a breakpoint; one for any call has none. */
+function summaryOf({ kind, summary }: Breakpoint): string {
+  return kind === "any" || summary === "" ? vscode.l10n.t("The next call") : summary;
+}
+
 /** A row of the view. */
 export type Stop = { root: string; breakpoint: Breakpoint };
 
@@ -149,13 +154,16 @@ export class BreakpointsView implements vscode.TreeDataProvider<Stop>, vscode.Di
     const { kind, region } = breakpoint;
     const lines =
       region === undefined || region.state === "gone"
-        ? breakpoint.summary
+        ? summaryOf(breakpoint)
         : `${region.path}:${region.start + 1}${region.count > 1 ? `-${region.start + region.count}` : ""}`;
     const item = new vscode.TreeItem(lines);
     item.id = `${root} ${breakpoint.id}`;
     const hits = breakpoint.hitCount === 1 ? say("1 hit") : say("{0} hits", breakpoint.hitCount);
+    const isOneOfMany = (vscode.workspace.workspaceFolders?.length ?? 0) > 1;
+    const folder = vscode.workspace.getWorkspaceFolder(vscode.Uri.file(root))?.name ?? root;
     const more = [
       kind,
+      isOneOfMany ? folder : "",
       hits,
       breakpoint.action === "pause" ? "" : breakpoint.action,
       breakpoint.when === null ? "" : say("when {0}", breakpoint.when),

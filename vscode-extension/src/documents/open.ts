@@ -9,7 +9,7 @@ import { type ChangedFile, type Change, type ContentResult, type Text, shown } f
 import { parts } from "./uri.ts";
 
 /** Empty document for the side of a diff on which the file does not exist. */
-export const NOTHING = vscode.Uri.from({ scheme: "backstitch-nothing", path: "/" });
+export const NOTHING = vscode.Uri.from({ scheme: "backstitch-nothing", path: "/no file" });
 
 export class Nothing implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly registered = vscode.workspace.registerTextDocumentContentProvider(NOTHING.scheme, this);
@@ -124,6 +124,10 @@ export function below(root: string, file: string): string | undefined {
   const start = `${slashes(root).replace(/\/$/, "")}/`;
   const real = slashes(really(file));
   return real.startsWith(start) ? real.slice(start.length) : undefined;
+}
+
+export function basename(uri: vscode.Uri): string {
+  return uri.path.slice(uri.path.lastIndexOf("/") + 1);
 }
 
 export type Sides = { original: vscode.Uri; modified: vscode.Uri; resource: vscode.Uri };

@@ -7,6 +7,10 @@ export type Shown = {
   rev: string;
   kind: string;
   title: string;
+  /** Letter of the session; empty where all checkpoints are of one. */
+  letter: string;
+  /** Number of the session's colour, as in the timeline. */
+  color: number;
   detail: string;
   branch: string;
   tags: string[];
@@ -20,7 +24,7 @@ export type ToPage = {
   type: "graph";
   nodes: Shown[];
   more: boolean;
-  words: { label: string; empty: string; more: string; actions: Record<Action, string> };
+  words: { label: string; empty: string; more: string; search: string; actions: Record<Action, string> };
 };
 
 export type Action = "rewind" | "diff" | "fork" | "show";

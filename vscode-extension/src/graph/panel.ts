@@ -6,9 +6,10 @@ import type { Ctx } from "../ctx.ts";
 import { rev, shown } from "../server/protocol.ts";
 import { message, withErrors } from "../show/errors.ts";
 import { fill } from "../show/webview.ts";
-import { about, ago, counts, which } from "../show/words.ts";
+import { about, ago, counts } from "../show/words.ts";
 import { outcome } from "../show/tooltip.ts";
 import { areOfSeveralSessions, changes, entries } from "../show/entries.ts";
+import { sessionNumber } from "../timeline/rows.ts";
 import type { FromPage, Shown, ToPage } from "./messages.ts";
 
 const PAGE = 300;
@@ -97,13 +98,13 @@ export class Graph implements vscode.Disposable {
         rev: rev(checkpoint),
         kind: checkpoint.kind,
         title: about(checkpoint, say),
+        letter: hasSessions ? (checkpoint.letter ?? "") : "",
+        color: sessionNumber(checkpoint.letter ?? "A"),
         detail: [
-          hasSessions ? (checkpoint.letter ?? "") : "",
           checkpoint.agent ?? "",
           outcome(checkpoint, say),
           counts(changed.get(checkpoint.id) ?? checkpoint.changes),
           ago(checkpoint.time, now, say),
-          which(checkpoint, say),
         ]
           .filter(Boolean)
           .join(" · "),
@@ -119,6 +120,7 @@ export class Graph implements vscode.Disposable {
       label: say("Checkpoints, newest first"),
       empty: say("No checkpoints yet. They appear when an agent starts working here."),
       more: say("Older checkpoints"),
+      search: say("Search"),
       actions: { show: say("Show"), diff: say("Compare"), rewind: say("Rewind"), fork: say("Fork") },
     };
     try {

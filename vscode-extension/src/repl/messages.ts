@@ -3,6 +3,8 @@
 export type Row = {
   id: string;
   function: string;
+  /** Prompt of the turn that is held, in one line; may be nothing. */
+  prompt: string;
   /** Breakpoint or reason of the pause; may be nothing. */
   why: string;
   pause: string;
@@ -46,13 +48,13 @@ export type Words = {
   busy: string;
   /** In the order of the columns. */
   columns: {
-    session: string;
     function: string;
     status: string;
     start: string;
     close: string;
     lines: string;
     stack: string;
+    session: string;
   };
 };
 

@@ -7,6 +7,7 @@ import type { Held } from "../control/held.ts";
 import { type Pause, type ReplEntry, type ReplSession, type Where, shown } from "../server/protocol.ts";
 import { message, withErrors } from "../show/errors.ts";
 import { fill } from "../show/webview.ts";
+import { line as inOneLine } from "../show/words.ts";
 import type { CallsView } from "./calls.ts";
 import type { FromPage, Line, Row, ToPage, Words } from "./messages.ts";
 import type { Objects } from "./objects.ts";
@@ -16,6 +17,8 @@ const VIEW = "backstitch.repl";
 
 /** Debounce delay in milliseconds. */
 const SOON = 100;
+/** Characters of a prompt in the list. */
+const MAX_PROMPT = 60;
 
 /** The views beside the panel. */
 export type Beside = { stack: StackView; calls: CallsView; objects: Objects };
@@ -245,6 +248,7 @@ function row(session: ReplSession): Row {
   return {
     id: session.id,
     function: session.function,
+    prompt: inOneLine(session.prompt ?? "", MAX_PROMPT),
     why: reasonOf(session),
     pause: session.pause,
     language: session.language,
@@ -295,13 +299,13 @@ function words(): Words {
     object: say("value"),
     busy: say("evaluating…"),
     columns: {
-      session: say("Session"),
       function: say("Function"),
       status: say("Status"),
       start: say("Started"),
       close: say("Closed"),
       lines: say("Lines"),
       stack: say("Stack"),
+      session: say("Session"),
     },
   };
 }

@@ -34,8 +34,11 @@ function marked(document: vscode.TextDocument, sizes: readonly Size[]): Promise<
   });
 }
 
-/** A file with conflict markers from a restore, and the title of that restore. */
-export type MarkedFile = { file: vscode.Uri; title: string; hunks: Conflict["hunks"] };
+/**
+ * A file with conflict markers from a restore, and the title of that restore. `isOnDisk`: from a merge with the file on disk,
+ * in text that is not saved.
+ */
+export type MarkedFile = { file: vscode.Uri; title: string; hunks: Conflict["hunks"]; isOnDisk?: true };
 
 /**
  * Merge editors for files with conflicts, one after the other; an item of the status bar counts those that are left. Holds the
@@ -104,10 +107,16 @@ export class Merges implements vscode.TextDocumentContentProvider, vscode.Dispos
   }
 
   /** Opens the merge editor, or the file itself if VS Code has no merge editor or there is nothing to merge. */
-  private async open({ file, title, hunks }: MarkedFile): Promise<void> {
+  async open({ file, title, hunks, isOnDisk }: MarkedFile): Promise<void> {
     const document = await vscode.workspace.openTextDocument(file);
     const length = ([start, end]: [number, number]) => end - start;
-    const sizes = hunks.map(({ target, kept }) => ({ target: length(target), current: length(kept) }));
+    // a merge of unsaved text has the user's lines first
+    const isOursFirst = isOnDisk === true;
+    const sizes = hunks.map(({ target, kept }) =>
+      isOursFirst
+        ? { target: length(kept), current: length(target) }
+        : { target: length(target), current: length(kept) },
+    );
     const found = await marked(document, sizes);
     if (found === undefined) {
       await vscode.window.showTextDocument(document);
@@ -123,12 +132,14 @@ export class Merges implements vscode.TextDocumentContentProvider, vscode.Dispos
       this.texts.set(uri.toString(), found[side]);
       return uri;
     };
+    const theirs = isOursFirst ? vscode.l10n.t("On Disk") : vscode.l10n.t("Older");
+    const [input1, input2] = [keep("target"), keep("current")];
     try {
       // the built-in git extension uses the same command
       await vscode.commands.executeCommand("_open.mergeEditor", {
         base: keep("base"),
-        input1: { uri: keep("target"), title: vscode.l10n.t("Older"), description: title },
-        input2: { uri: keep("current"), title: vscode.l10n.t("Yours") },
+        input1: { uri: isOursFirst ? input2 : input1, title: theirs, description: title },
+        input2: { uri: isOursFirst ? input1 : input2, title: vscode.l10n.t("Yours") },
         output: file,
       });
     } catch {

@@ -1,6 +1,6 @@
 // Checkpoints as entries of a list: a turn with its steps, or a checkpoint by itself. Pure.
 
-import type { Change, Checkpoint, Coverage } from "../server/protocol.ts";
+import { type Change, type Checkpoint, type Coverage, shown } from "../server/protocol.ts";
 
 export type Entry = {
   checkpoint: Checkpoint;
@@ -48,9 +48,27 @@ function turnOf(step: Checkpoint, name: string): Checkpoint {
   return turn;
 }
 
-/** Files that were not captured, of a checkpoint and all of its steps. */
+/**
+ * Returns the checkpoints with those files alone that appeared or changed there and were not captured. A large file that
+ * nobody touches is among those of many checkpoints.
+ */
+export function withOwnGaps(newestFirst: readonly Checkpoint[]): Checkpoint[] {
+  const known = new Set<string>();
+  const oldestFirst = [...newestFirst].reverse().map((checkpoint) => {
+    const { items } = checkpoint.coverage;
+    const own = items.filter(({ path, detail }) => detail !== "" || !known.has(shown(path)));
+    for (const { path } of items) known.add(shown(path));
+    return own.length === items.length
+      ? checkpoint
+      : { ...checkpoint, coverage: { ...checkpoint.coverage, items: own } };
+  });
+  return oldestFirst.reverse();
+}
+
+/** Files that were not captured, of a checkpoint and all of its steps; each once. */
 export function gaps({ checkpoint, steps }: Entry): Coverage["items"] {
-  return [checkpoint, ...steps].flatMap(({ coverage }) => coverage.items);
+  const items = [checkpoint, ...steps].flatMap(({ coverage }) => coverage.items);
+  return [...new Map(items.map((item) => [shown(item.path), item])).values()];
 }
 
 /** Changes of a checkpoint and all of its steps. */

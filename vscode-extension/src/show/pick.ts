@@ -19,6 +19,10 @@ import { withoutIcons } from "./outside.ts";
 import { about, ago, counts, files, line, which } from "./words.ts";
 
 const PAGE = 200;
+/** Time after the last letter in milliseconds before the server is asked. */
+const TYPING = 150;
+/** A checkpoint or turn by its number. */
+const NUMBERED = /^[ct]\d+$/u;
 
 export type Rev = { rev: string; checkpoint: Checkpoint };
 type CheckpointItem = vscode.QuickPickItem & { chosen?: Rev; more?: true };
@@ -83,7 +87,13 @@ function row(
   };
 }
 
-/** Asks for a checkpoint of the branch; older pages load on demand. */
+/** VS Code finds a row by any of its texts. */
+function has({ label, description, detail }: CheckpointItem, typed: string): boolean {
+  const words = typed.toLowerCase();
+  return [label, description, detail].some((text) => text?.toLowerCase().includes(words));
+}
+
+/** Asks for a checkpoint of the branch; older pages load on demand. Typed words are searched in all of the history. */
 export async function checkpoint(
   ctx: Ctx,
   where: Where,
@@ -98,6 +108,19 @@ export async function checkpoint(
   pick.keepScrollPosition = true;
   const known: Checkpoint[] = [];
   let older: string | null = null;
+  let newest: CheckpointItem[] = [];
+  let listed: CheckpointItem[] = [];
+  const show = (items: CheckpointItem[]) => {
+    if (items === listed) return;
+    listed = items;
+    pick.items = items;
+  };
+  const rowsFrom = (checkpoints: Checkpoint[]) => {
+    const now = Date.now();
+    return entries(checkpoints)
+      .flatMap((entry) => rowsOf(entry, now))
+      .filter(({ chosen }) => chosen !== undefined && wanted(chosen.checkpoint));
+  };
   const page = async () => {
     pick.busy = true;
     const answer: TimelineResult = await ctx.request("backstitch/timeline", {
@@ -105,26 +128,77 @@ export async function checkpoint(
       limit: PAGE,
       before: older,
     });
-    const now = Date.now();
     known.push(...answer.checkpoints);
-    const rows = entries(known)
-      .flatMap((entry) => rowsOf(entry, now))
-      .filter(({ chosen }) => chosen !== undefined && wanted(chosen.checkpoint));
+    const rows = rowsFrom(known);
     older = answer.more ? (answer.checkpoints.at(-1)?.id ?? null) : null;
     const more: CheckpointItem = {
       label: `$(ellipsis) ${vscode.l10n.t("Older checkpoints")}`,
       alwaysShow: true,
       more: true,
     };
-    pick.items = older === null ? rows : [...rows, more];
-    if (pick.items.length === 0) pick.placeholder = vscode.l10n.t("There are no checkpoints yet");
+    newest = older === null ? rows : [...rows, more];
+    if (pick.value.trim() === "") show(newest);
+    if (newest.length === 0) pick.placeholder = vscode.l10n.t("There are no checkpoints yet");
     pick.busy = false;
   };
+  // the words of the list itself are matched by VS Code; the server knows the history beyond it
+  const search = async (typed: string) => {
+    pick.busy = true;
+    const [numbered, answer] = await Promise.all([
+      NUMBERED.test(typed)
+        ? ctx.request("backstitch/checkpoint", { ...where, rev: typed }).catch(() => undefined)
+        : undefined,
+      ctx.request("backstitch/timeline", { ...where, limit: PAGE, text: typed }),
+    ]);
+    pick.busy = false;
+    if (pick.value.trim() !== typed) return;
+    searched = typed;
+    const exact = numbered === undefined ? [] : rowsFrom([numbered]).slice(0, 1);
+    const ids = new Set(exact.map(({ chosen }) => chosen?.rev));
+    const all = [...rowsFrom(answer.checkpoints), ...newest].filter(({ chosen, more }) => {
+      if (more === true) return false;
+      const isNew = !ids.has(chosen?.rev);
+      ids.add(chosen?.rev);
+      return isNew;
+    });
+    const found = new Set(answer.checkpoints.map(rev));
+    // a list that changes under the pointer is chosen from wrongly
+    const recent = new Set(newest.map(({ chosen }) => chosen?.rev));
+    const isMissing = (item: CheckpointItem) =>
+      item.chosen !== undefined &&
+      found.has(item.chosen.rev) &&
+      !(recent.has(item.chosen.rev) && has(item, typed));
+    if (exact.length === 0 && !all.some(isMissing)) {
+      show(newest);
+      return;
+    }
+    const shownAlways = (item: CheckpointItem) =>
+      item.chosen !== undefined && found.has(item.chosen.rev) ? { ...item, alwaysShow: true } : item;
+    const first = exact.map((item) => ({ ...item, alwaysShow: true }));
+    // an id was typed: nothing that is only like it stands beside it
+    show(first.length > 0 ? first : all.map(shownAlways));
+    if (first.length > 0) pick.activeItems = first;
+  };
+  let typing: NodeJS.Timeout | undefined;
+  let searched = "";
   try {
     return await new Promise((resolve, reject) => {
+      pick.onDidChangeValue((value) => {
+        clearTimeout(typing);
+        const typed = value.trim();
+        if (typed === "") show(newest);
+        else typing = setTimeout(() => void search(typed).catch(reject), TYPING);
+      });
       pick.onDidAccept(() => {
         const [chosen] = pick.selectedItems;
-        if (chosen?.more !== true) resolve(chosen?.chosen);
+        const typed = pick.value.trim();
+        if (NUMBERED.test(typed) && searched !== typed) {
+          // Enter came before the answer, and the row may only be like the id
+          clearTimeout(typing);
+          search(typed).then(() => {
+            if (pick.activeItems.length === 1) resolve(pick.activeItems[0]?.chosen);
+          }, reject);
+        } else if (chosen?.more !== true) resolve(chosen?.chosen);
         else if (!pick.busy) page().catch(reject);
       });
       pick.onDidHide(() => {
@@ -134,6 +208,7 @@ export async function checkpoint(
       page().catch(reject);
     });
   } finally {
+    clearTimeout(typing);
     pick.dispose();
   }
 }
@@ -161,11 +236,15 @@ export async function branch(ctx: Ctx, where: Where, title: string): Promise<Bra
   return chosen?.branch;
 }
 
-/** A file, and the oldest turn whose changes in it are not reviewed. */
+/** A file with work of agents that is not reviewed, and the oldest turn of that work. */
 export type Unreviewed = { uri: vscode.Uri; rev: string | undefined };
 
-/** Asks for a file with work of agents that is not reviewed. */
-export async function unreviewed(ctx: Ctx, root: string, title: string): Promise<Unreviewed | undefined> {
+/** Asks for the file with which a review of all files begins. */
+export async function unreviewed(
+  ctx: Ctx,
+  root: string,
+  title: string,
+): Promise<{ all: Unreviewed[]; first: number } | undefined> {
   const say = vscode.l10n.t;
   const { files: listed } = await ctx.request("backstitch/review", { workspace: root });
   // the list has no hunks
@@ -179,7 +258,7 @@ export async function unreviewed(ctx: Ctx, root: string, title: string): Promise
     void vscode.window.showInformationMessage(say("Nothing to review."));
     return undefined;
   }
-  const items = found.map((file) => {
+  const items = found.map((file, first) => {
     const hunks = file.hunks ?? [];
     const prompts = new Set(hunks.flatMap(({ prompt }) => line(prompt ?? "") || []));
     const turns = hunks
@@ -189,7 +268,8 @@ export async function unreviewed(ctx: Ctx, root: string, title: string): Promise
       label: `$(file) ${withoutIcons(shown(file.path))}`,
       description: file.binary ? say("binary") : `+${file.added} −${file.removed}`,
       detail: withoutIcons([...prompts].join(" · ")),
-      chosen: { uri: onDisk(root, file.path), rev: turns[0] },
+      file: { uri: onDisk(root, file.path), rev: file.binary ? undefined : turns[0] },
+      first,
     };
   });
   const chosen = await vscode.window.showQuickPick(items, {
@@ -197,7 +277,7 @@ export async function unreviewed(ctx: Ctx, root: string, title: string): Promise
     matchOnDescription: true,
     matchOnDetail: true,
   });
-  return chosen?.chosen;
+  return chosen && { all: items.map(({ file }) => file), first: chosen.first };
 }
 
 /** Asks for the session of an agent. */

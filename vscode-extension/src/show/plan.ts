@@ -72,6 +72,10 @@ export class PlanEditor implements vscode.Disposable {
     try {
       await this.state.update(STATE_KEY, title);
       const text = planText(proposal.plan, proposal.only, Date.now(), vscode.l10n.t);
+      // the file that the user looks at in a preview stays
+      if (vscode.window.tabGroups.activeTabGroup.activeTab?.isPreview === true) {
+        await vscode.commands.executeCommand("workbench.action.keepEditor");
+      }
       await changes(title, this.planned.keep(proposal.plan, text).slice(0, MAX_SHOWN + 1));
       // a preview would make room for the next file that is opened
       await vscode.commands.executeCommand("workbench.action.keepEditor");
@@ -139,7 +143,9 @@ export class PlanEditor implements vscode.Disposable {
 
 function titleOf({ plan, only }: Proposal): string {
   const title = sentence(plan.title);
-  return only === undefined ? title : vscode.l10n.t("{0}, only these lines of {1}", title, only);
+  // the title of a restore of some lines names the file
+  if (only === undefined || title.includes(only)) return title;
+  return vscode.l10n.t("{0}, only these lines of {1}", title, only);
 }
 
 function askConflicts({ plan }: Open): Promise<OnConflict | undefined> {

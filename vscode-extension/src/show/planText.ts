@@ -4,15 +4,22 @@
 import { type Action, type PlanResult, type PlannedTurn, shown } from "../server/protocol.ts";
 import { type Say, actionOf, ago, conflicts, gap, line } from "./words.ts";
 
-/** Both sides of a comparison. The turns that go are in `now` alone, those that come back in `then` alone. */
+/**
+ * Both sides of a comparison. The first line differs: each says which side it is, and that of `then` is the plan in a sentence.
+ * The turns that go are in `now` alone, those that come back in `then` alone.
+ */
 export type PlanText = { now: string; then: string };
 type Line = { now?: string; then?: string };
 
 /**
- * Maximum number of lines before the turns. VS Code folds lines that are far from a difference, which are more than five
- * here: each paragraph is one line, and the editor wraps it.
+ * Maximum number of lines of sentences. VS Code folds lines that are far from a difference, which are more than five here:
+ * each paragraph is one line, and the editor wraps it.
  */
 const MAX_SENTENCES = 4;
+/** Maximum number of lines that are unfolded after the last difference. */
+const MAX_UNFOLDED = 5;
+/** Maximum number of turns that have a line above the files. The others stand below, where VS Code folds them. */
+const MAX_TURNS = 4;
 
 /** Maximum number of files whose changes are shown: VS Code reads all of them at once. */
 export const MAX_SHOWN = 200;
@@ -20,22 +27,33 @@ export const MAX_SHOWN = 200;
 /** `only`: the file to whose lines or changes the plan is restricted. */
 export function planText(plan: PlanResult, only: string | undefined, now: number, say: Say): PlanText {
   const scope = only === undefined ? [] : [say("Only these lines of {0}.", only)];
-  const sentences = [...scope, ...plan.summary];
+  const sentences = [...scope, ...plan.summary.filter((text) => !isOfHead(text, plan))];
   const above = [...sentences.slice(0, MAX_SENTENCES - 1), sentences.slice(MAX_SENTENCES - 1).join(" ")];
-  const turns = plan.takes.map((turn) => turnLine(turn, now, say));
-  const files = fileCount(plan, say);
-  const lines: Line[] = [
-    ...above.filter(Boolean).map(both),
-    ...turns.map((text) => (plan.brings_back === true ? { then: text } : { now: text })),
-    // without any difference all of it would be folded
-    turns.length === 0 ? { then: files } : both(files),
+  // the sentence at the top names a single one
+  const turns = plan.takes.length < 2 ? [] : plan.takes.map((turn) => turnLine(turn, now, say));
+  const more = turns.slice(MAX_TURNS);
+  const below = [
+    ...(more.length === 0 ? [] : [say("{0} more turns, below", more.length)]),
     ...paragraph(say("Conflicts with your edits"), conflictNames(plan, say)),
     ...paragraph(
       say("Unchanged"),
       skipped(plan).map(({ path, reason }) => named(path, reason)),
     ),
     ...paragraph(say("Your edits that stay behind"), (plan.uncarried ?? []).map(shown)),
-    ...paragraph(say("Cannot be restored"), plan.gaps.map(gap)),
+    ...paragraph(say("Cannot be restored"), notRestored(plan).map(gap)),
+  ];
+  const lines: Line[] = [
+    { now: say("Current files"), then: head(plan, now, say) },
+    ...(turns.length > 0
+      ? [
+          ...above.filter(Boolean).map(both),
+          ...turns
+            .slice(0, MAX_TURNS)
+            .map((text) => (plan.brings_back === true ? { then: text } : { now: text })),
+          ...below.map(both),
+        ]
+      : unfolded([...above.filter(Boolean), ...below]).map(both)),
+    ...more.map(both),
   ];
   const side = (which: keyof Line) =>
     lines
@@ -45,24 +63,79 @@ export function planText(plan: PlanResult, only: string | undefined, now: number
   return { now: side("now"), then: side("then") };
 }
 
+/** The plan in one line: `Undoes turn “Number the notes” (claude-code, 2 min ago) · 4 files, +3 −3 · 1 conflict`. */
+function head(plan: PlanResult, now: number, say: Say): string {
+  const count = conflicts(plan.conflicts);
+  return [
+    workOf(plan, now, say),
+    sessionOf(plan, say),
+    fileCount(plan, say),
+    count === 0 ? "" : count === 1 ? say("1 conflict") : say("{0} conflicts", count),
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+function workOf(plan: PlanResult, now: number, say: Say): string {
+  const { takes, brings_back } = plan;
+  const [turn, another] = takes;
+  const isBack = brings_back === true;
+  // ids are for commands
+  if (turn === undefined) return sentence(plan.title).replaceAll(/\b[tc]\d+, /g, "");
+  if (another !== undefined) {
+    return isBack ? say("Brings back {0} turns", takes.length) : say("Undoes {0} turns", takes.length);
+  }
+  const prompt = line(turn.prompt ?? "", 60);
+  const agent = [turn.agent, ago(turn.time, now, say)].filter(Boolean).join(", ");
+  const name = prompt === "" ? say("work without a prompt") : say("turn “{0}”", prompt);
+  const which = `${name} (${agent})`;
+  if (turn.part) return isBack ? say("Brings back a part of {0}", which) : say("Undoes a part of {0}", which);
+  return isBack ? say("Brings back {0}", which) : say("Undoes {0}", which);
+}
+
+/** The session whose work a plan concerns, where there are several. */
+function sessionOf({ takes, stays }: PlanResult, say: Say): string {
+  const own = new Set(takes.map(({ letter }) => letter));
+  const [letter] = own;
+  const isOneOfMany = own.size === 1 && stays.some((turn) => !own.has(turn.letter));
+  return isOneOfMany && letter !== undefined ? say("session {0}", letter) : "";
+}
+
+/** True for the sentence of the server that says what the head says. */
+function isOfHead(text: string, { takes }: PlanResult): boolean {
+  return takes.length > 0 && /^(?:Undoes|Brings back) (?:turn |\d+ turns|a part of turn |work )/.test(text);
+}
+
+/** Joins the last lines, so that VS Code folds none. */
+function unfolded(lines: string[]): string[] {
+  if (lines.length <= MAX_UNFOLDED) return lines;
+  return [...lines.slice(0, MAX_UNFOLDED - 1), lines.slice(MAX_UNFOLDED - 1).join(" · ")];
+}
+
+/** Gaps of files that are not named as unchanged already. */
+function notRestored(plan: PlanResult): PlanResult["gaps"] {
+  const known = new Set(skipped(plan).map(({ path }) => shown(path)));
+  return plan.gaps.filter(({ path }) => path === null || !known.has(shown(path)));
+}
+
 export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** `merged with your edits · not saved in code-server`; empty if the change of the file says it all. */
-export function described(action: Action, say: Say): string {
+export function described(action: Action, isOwn: boolean, say: Say): string {
   const unsaved = action.unsaved === undefined ? "" : say("not saved in {0}", action.unsaved);
   const isPlain = action.action === "write" || action.action === "delete" || action.action === "create";
-  const effect = isPlain && action.from === undefined ? "" : actionOf(action, say);
+  const effect = isPlain && action.from === undefined ? "" : actionOf(action, isOwn, say);
   return [effect, unsaved, action.reason ?? ""].filter(Boolean).join(" · ");
 }
 
 function turnLine(turn: PlannedTurn, now: number, say: Say): string {
   const prompt = line(turn.prompt ?? "", 100);
   const name = prompt === "" ? say("work without a prompt") : `“${prompt}”`;
-  const id = turn.turn ?? turn.checkpoint;
   const part = turn.part ? say("in part") : "";
-  return [name, `${turn.agent} ${id}`, part, ago(turn.time, now, say)].filter(Boolean).join(" · ");
+  const agent = [turn.agent, turn.letter].filter(Boolean).join(" ");
+  return [name, agent, part, ago(turn.time, now, say)].filter(Boolean).join(" · ");
 }
 
 function conflictNames(plan: PlanResult, say: Say): string[] {
@@ -72,16 +145,24 @@ function conflictNames(plan: PlanResult, say: Say): string[] {
   });
 }
 
+/** True if the user has edited the file since. */
+export function isOwn({ own_edits }: PlanResult, { path }: Action): boolean {
+  return own_edits.some((own) => shown(own) === shown(path));
+}
+
 /** `5 files, +3 −3, 1 of them merged with your edits`. */
 function fileCount(plan: PlanResult, say: Say): string {
   const all = plan.actions.filter((action) => action.action !== "skip");
   const sum = (of: "added" | "removed") => all.reduce((total, action) => total + (action[of] ?? 0), 0);
-  const merged = all.filter((action) => action.action === "merge").length;
+  const merged = all.filter((action) => action.action === "merge");
+  const own = merged.filter((action) => isOwn(plan, action)).length;
+  const others = merged.length - own;
   const counts = sum("added") + sum("removed") === 0 ? "" : `+${sum("added")} −${sum("removed")}`;
   return [
     all.length === 1 ? say("1 file") : say("{0} files", all.length),
     counts,
-    merged === 0 ? "" : say("{0} of them merged with your edits", merged),
+    own === 0 ? "" : say("{0} of them merged with your edits", own),
+    others === 0 ? "" : say("{0} of them merged with later work", others),
     all.length > MAX_SHOWN ? say("the first {0} are shown", MAX_SHOWN) : "",
   ]
     .filter(Boolean)
@@ -97,8 +178,8 @@ function named(path: Action["path"], text: string | undefined): string {
   return text === undefined || text === "" ? shown(path) : `${shown(path)}: ${text}`;
 }
 
-function paragraph(title: string, parts: readonly string[]): Line[] {
-  return parts.length === 0 ? [] : [both(`${title}: ${parts.join("; ")}`)];
+function paragraph(title: string, parts: readonly string[]): string[] {
+  return parts.length === 0 ? [] : [`${title}: ${parts.join("; ")}`];
 }
 
 function both(text: string): Line {

@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 import { cells } from "../documents/cells.ts";
 import { NOTHING, type Sides } from "../documents/open.ts";
 import { type Action, type PlanResult, shown } from "../server/protocol.ts";
-import { type PlanText, described } from "./planText.ts";
+import { type PlanText, described, isOwn } from "./planText.ts";
 import { actionOf } from "./words.ts";
 
 export const SCHEME = "backstitch-plan";
@@ -17,7 +17,18 @@ const MAX_PLANS = 5;
 const PLAN_NAME = "Backstitch Plan";
 
 export class Planned implements vscode.TextDocumentContentProvider, vscode.Disposable {
-  private readonly registered = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
+  private readonly registered = vscode.Disposable.from(
+    vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+    // a file of the plan is not a problem of the workspace: JSON without checks, and cells as text
+    vscode.workspace.onDidOpenTextDocument((document) => {
+      if (document.uri.scheme !== SCHEME) return;
+      const language = unchecked(document);
+      if (language === undefined) return;
+      const set = vscode.languages.setTextDocumentLanguage;
+      // VS Code's own extension for JSON may be off
+      set(document, language).then(undefined, () => set(document, "plaintext"));
+    }),
+  );
   /** Keyed by the number of the plan. */
   private readonly plans = new Map<number, Map<string, string>>();
   private count = 0;
@@ -55,7 +66,7 @@ export class Planned implements vscode.TextDocumentContentProvider, vscode.Dispo
         return [row(path, from, readable(path, known.now), readable(path, known.then))];
       }
       if (action.action === "skip") return [];
-      const { now, then } = withoutText(action);
+      const { now, then } = withoutText(action, isOwn(plan, action));
       return [row(path, from, now, then)];
     });
     // conflicts, as they are with the older lines
@@ -75,16 +86,22 @@ export class Planned implements vscode.TextDocumentContentProvider, vscode.Dispo
   }
 }
 
+/** A language that looks the same, and that no extension checks. */
+function unchecked({ uri, languageId }: vscode.TextDocument): string | undefined {
+  if (uri.path.endsWith(".ipynb")) return "plaintext";
+  return languageId === "json" || languageId === "jsonc" ? "jsonl" : undefined;
+}
+
 /** A notebook by its cells. */
 function readable(path: string, text: string | null): string | null {
   return text !== null && path.endsWith(".ipynb") ? (cells(text) ?? text) : text;
 }
 
 /** Stands for a file that has no lines to show. */
-function withoutText(action: Action): { now: string | null; then: string | null } {
+function withoutText(action: Action, isOwn: boolean): { now: string | null; then: string | null } {
   const say = vscode.l10n.t;
   const kind = action.added === null ? say("Binary file") : say("Too large to show, or not UTF-8");
-  const effect = described(action, say) || actionOf(action, say);
+  const effect = described(action, isOwn, say) || actionOf(action, isOwn, say);
   return {
     now: action.letter === "A" ? null : `${kind}\n`,
     then: action.letter === "D" ? null : `${kind}: ${effect}\n`,

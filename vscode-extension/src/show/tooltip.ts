@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { type Checkpoint, rev } from "../server/protocol.ts";
 import { escaped, markdown } from "./outside.ts";
-import { type Say, about, ago, counts } from "./words.ts";
+import { type Say, about, ago, counts, isBeginning } from "./words.ts";
 
 /** Maximum number of characters of a prompt or a command. */
 const MAX_TEXT = 600;
@@ -19,7 +19,9 @@ export function tooltip(
   const text = markdown();
   const paragraph = (plain: string) => text.appendMarkdown(`${escaped(plain)}\n\n`);
   const named = checkpoint.kind === "turn" ? checkpoint.prompt : checkpoint.label;
-  paragraph(cut((named ?? "").trim() || about(checkpoint, say)));
+  // the label of the first state is a word of the store
+  const words = isBeginning(checkpoint) ? "" : (named ?? "").trim();
+  paragraph(cut(words || about(checkpoint, say)));
   if (checkpoint.command !== undefined) text.appendCodeblock(cut(checkpoint.command), "shellscript");
   const id = rev(checkpoint) === checkpoint.id ? checkpoint.id : `${rev(checkpoint)} (${checkpoint.id})`;
   const session = checkpoint.letter === null ? "" : say("session {0}", checkpoint.letter);

@@ -70,8 +70,15 @@ export function about(checkpoint: Checkpoint, say: Say): string {
   }
 }
 
+/** Returns the title of a checkpoint for a tab: a prompt stands in quotes. */
+export function titleOf(checkpoint: Checkpoint, say: Say): string {
+  const title = about(checkpoint, say);
+  const isPrompt = checkpoint.kind === "turn" && (checkpoint.prompt ?? "") !== "";
+  return isPrompt ? `“${line(title, 40)}”` : line(title, 40);
+}
+
 /** True for the first state of a workspace, which is recorded before anything happens. */
-function isBeginning({ kind, parent, label, session }: Checkpoint): boolean {
+export function isBeginning({ kind, parent, label, session }: Checkpoint): boolean {
   return kind === "manual" && parent === null && label === "start" && session === null;
 }
 
@@ -115,8 +122,8 @@ export function kindOf(change: Pick<Change, "kind">, say: Say): string {
   }
 }
 
-/** Returns the effect of a plan on a file. */
-export function actionOf(action: Action, say: Say): string {
+/** Returns the effect of a plan on a file. `isOwn`: the user has edited it since. */
+export function actionOf(action: Action, isOwn: boolean, say: Say): string {
   switch (action.action) {
     case "write":
       return action.from === undefined ? say("restored") : say("renamed from {0}", shown(action.from));
@@ -125,7 +132,7 @@ export function actionOf(action: Action, say: Say): string {
     case "create":
       return action.from === undefined ? say("recreated") : say("renamed from {0}", shown(action.from));
     case "merge":
-      return say("merged with your edits");
+      return isOwn ? say("merged with your edits") : say("merged with later work");
     case "chmod":
       return say("permissions restored");
     case "skip":

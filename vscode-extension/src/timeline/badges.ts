@@ -3,6 +3,8 @@
 import * as vscode from "vscode";
 
 const SCHEME = "backstitch-row";
+/** Colour of a row whose work is undone: faint, and readable. That of disabled text has a contrast of about 2. */
+export const UNDONE_COLOR = "descriptionForeground";
 
 /** Look of a row: number of files that were not captured, and if its work is undone. */
 export type RowLook = { missing: number; isUndone: boolean };
@@ -19,7 +21,7 @@ export class Badges implements vscode.FileDecorationProvider, vscode.Disposable 
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
     if (uri.scheme !== SCHEME) return undefined;
     const [missing = "0", undone = ""] = uri.query.split(" ");
-    const color = undone === "" ? "list.warningForeground" : "disabledForeground";
+    const color = undone === "" ? "list.warningForeground" : UNDONE_COLOR;
     const said = [
       undone === "" ? "" : vscode.l10n.t("undone"),
       missing === "0" ? "" : vscode.l10n.t("{0} not captured", Number(missing)),

@@ -1,7 +1,7 @@
 // Tree of the timeline: entries with what is folded into them, and its filter. Pure.
 
 import type { Checkpoint } from "../server/protocol.ts";
-import { type Entry, entries } from "../show/entries.ts";
+import { type Entry, entries, withOwnGaps } from "../show/entries.ts";
 
 /** An entry with what was folded into it. */
 export type FoldedEntry = Entry & {
@@ -16,7 +16,7 @@ export type FoldedEntry = Entry & {
 
 /** Folds operations into the turns that they undid, and edits of the user that follow one another into one entry. */
 export function folded(newestFirst: readonly Checkpoint[]): FoldedEntry[] {
-  const all = entries(newestFirst).map((entry): FoldedEntry => ({
+  const all = entries(withOwnGaps(newestFirst)).map((entry): FoldedEntry => ({
     ...entry,
     saves: [],
     operations: [],

@@ -17,7 +17,7 @@ import { changes, gaps } from "../show/entries.ts";
 import { icon } from "../show/pick.ts";
 import { outcome, tooltip } from "../show/tooltip.ts";
 import { about, ago, counts, kindOf, which } from "../show/words.ts";
-import { badged } from "./badges.ts";
+import { UNDONE_COLOR, badged } from "./badges.ts";
 import type { FoldedEntry } from "./model.ts";
 
 export abstract class Row extends vscode.TreeItem {
@@ -153,8 +153,13 @@ const COLORS = ["Cyan", "Magenta", "Yellow", "Green", "Blue", "Red"];
 
 /** Returns the colour of a session by its letter: A, B … Z, AA …; the page of the graph has the same. */
 export function sessionColor(letter: string): vscode.ThemeColor {
+  return new vscode.ThemeColor(`terminal.ansi${COLORS[sessionNumber(letter)] ?? "Cyan"}`);
+}
+
+/** Number of the colour of a session, from 0. */
+export function sessionNumber(letter: string): number {
   const number = Array.from(letter).reduce((sum, each) => sum * 26 + each.charCodeAt(0) - 64, 0);
-  return new vscode.ThemeColor(`terminal.ansi${COLORS[(number - 1) % COLORS.length] ?? "Cyan"}`);
+  return (number - 1) % COLORS.length;
 }
 
 type IconFacts = { place: Place; isUndone: boolean; isWarned: boolean };
@@ -163,7 +168,7 @@ function iconOf(checkpoint: Checkpoint, { place, isUndone, isWarned }: IconFacts
   const name = isUndone && checkpoint.kind === "turn" ? "circle-slash" : icon(checkpoint);
   const { letter } = checkpoint;
   const color = isUndone
-    ? new vscode.ThemeColor("disabledForeground")
+    ? new vscode.ThemeColor(UNDONE_COLOR)
     : isWarned || checkpoint.failed === true
       ? new vscode.ThemeColor("list.warningForeground")
       : place.hasSessions && letter !== null
@@ -208,8 +213,11 @@ export class FileRow extends Row {
     this.contextValue = `file${change.binary ? "-binary" : ""}${this.isDeleted ? "-deleted" : ""}`;
     const uri = this.resourceUri.toString();
     this.arguments = { workspace: root, rev: rev(checkpoint), paths: [uri], uri };
+    // VS Code shows what a binary file is; there are no lines to compare
     if (!change.binary) {
       this.command = { command: "backstitch.openChange", title: say("Show change"), arguments: [this] };
+    } else if (!this.isDeleted) {
+      this.command = { command: "backstitch.openFile", title: say("Open the File"), arguments: [this] };
     }
   }
 }

@@ -24,6 +24,7 @@ let focused: string | undefined;
 
 function draw({ nodes, more, words }: ToPage): void {
   const graph = lanes(nodes);
+  const isSearching = document.activeElement?.classList.contains("search") === true;
   const hadFocus = page.contains(document.activeElement) && document.activeElement !== page;
   page.replaceChildren();
   if (nodes.length === 0) {
@@ -37,7 +38,7 @@ function draw({ nodes, more, words }: ToPage): void {
   list.append(lines(graph.rows, width));
   const rows = graph.rows.map((placed) => row(placed, width, words.actions));
   list.append(...rows);
-  page.append(list);
+  page.append(searchBox(words.search, rows), list);
   if (more) {
     const button = element("button", "more", words.more);
     button.addEventListener("click", () => {
@@ -51,11 +52,37 @@ function draw({ nodes, more, words }: ToPage): void {
     rows[0];
   if (chosen !== undefined) {
     chosen.tabIndex = 0;
-    if (hadFocus) chosen.focus();
+    if (hadFocus && !isSearching) chosen.focus();
   }
   list.addEventListener("keydown", (event) => {
     move(event, rows);
   });
+}
+
+/** Text of the search, which stays when the graph is redrawn. */
+let sought = "";
+
+/** Rows without the words are faint; Enter moves to the next row that has them. */
+function searchBox(label: string, rows: HTMLElement[]): HTMLElement {
+  const box = document.createElement("input");
+  box.className = "search";
+  box.type = "search";
+  box.placeholder = label;
+  box.setAttribute("aria-label", label);
+  box.value = sought;
+  const has = (row: HTMLElement) => row.textContent.toLowerCase().includes(sought);
+  const mark = () => {
+    for (const row of rows) row.classList.toggle("other", !has(row));
+  };
+  box.addEventListener("input", () => {
+    sought = box.value.toLowerCase();
+    mark();
+  });
+  box.addEventListener("keydown", ({ key }) => {
+    if (key === "Enter") rows.find(has)?.focus();
+  });
+  mark();
+  return box;
 }
 
 function move(event: KeyboardEvent, rows: HTMLElement[]): void {
@@ -83,7 +110,9 @@ function row({ node, lane }: Placed<Shown>, width: number, actions: Record<Actio
   row.setAttribute("role", "option");
   row.setAttribute(
     "aria-label",
-    [node.title, node.state, node.rev, node.detail, node.branch, ...node.tags].filter(Boolean).join(", "),
+    [node.title, node.state, node.letter, node.rev, node.detail, node.branch, ...node.tags]
+      .filter(Boolean)
+      .join(", "),
   );
   row.setAttribute(
     "aria-keyshortcuts",
@@ -99,6 +128,7 @@ function row({ node, lane }: Placed<Shown>, width: number, actions: Record<Actio
   row.classList.toggle("out", node.takenOut);
   row.append(element("span", `branch lane${lane % COLORS}`, node.branch));
   for (const tag of node.tags) row.append(element("span", "tag", tag));
+  if (node.letter !== "") row.append(element("span", `session session${node.color}`, node.letter));
   row.append(element("span", "title", node.title), element("span", "detail", `${node.rev} · ${node.detail}`));
   const buttons = element("span", "buttons");
   for (const [action, words] of Object.entries(actions) as [Action, string][]) {

@@ -149,15 +149,13 @@ function drawSessions(rows: Row[], more: boolean, words: Words): void {
 
 function drawRow(row: Row, words: Words): HTMLElement {
   const cells: (string | HTMLElement)[] = [
-    button("link", row.id, `${row.id} ${row.function}`, () => {
-      editor.postMessage({ type: "open", session: row.id });
-    }),
     nameOf(row),
     row.isOpen ? words.active : words.closedOnes,
     row.started,
     row.closed,
     `${row.entries}`,
     stackLink(row, words),
+    element("span", "dim", row.id),
   ];
   const line = element("tr", "");
   for (const content of cells) {
@@ -168,9 +166,14 @@ function drawRow(row: Row, words: Words): HTMLElement {
   return line;
 }
 
-/** The function with the reason of its pause. */
+/** The function, which opens the session, with the prompt of its turn and the reason of its pause. */
 function nameOf(row: Row): HTMLElement {
-  const name = element("span", "", row.function);
+  const name = element("span", "");
+  const open = button("link", row.function, `${row.function} ${row.id}`, () => {
+    editor.postMessage({ type: "open", session: row.id });
+  });
+  name.append(open);
+  if (row.prompt !== "") name.append(` “${visible(row.prompt)}”`);
   const why = element("span", "dim why", row.why);
   why.title = visible(row.why);
   if (row.why !== "") name.append(" ", why);
@@ -284,7 +287,8 @@ function add(line: Line): void {
   if (typed !== undefined) highlighted(typed, visible(line.input), shown.row.language);
   input?.note(line.input);
   if (line.stdout !== "") say("stdout", line.stdout.replace(/\n$/, ""));
-  const value = say(line.isError ? "error" : "value", line.output);
+  const showsValue = line.shows !== "stdout" && line.shows !== "nothing";
+  const value = say(line.isError ? "error" : "value", showsValue ? line.output : "");
   const { cid } = line;
   if (value === undefined || cid === null) return;
   const { words } = shown;
