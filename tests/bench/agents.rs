@@ -33,7 +33,8 @@ const CLAUDE: Agent = (
     "PostToolUse-Edit",
     "",
 );
-const AGENTS: [Agent; 8] = [
+// a payload is known of every agent: one that is missing does not compile
+const AGENTS: [Agent; backstitch_agents::AGENTS.len() - 1] = [
     (
         "codex",
         "codex",

@@ -433,10 +433,14 @@ fn files_without_lines_are_refused_with_the_reason() {
         (
             &["gone.txt"],
             3,
-            &["gone.txt does not exist", "backstitch log --path gone.txt"],
+            &["`gone.txt` is in no checkpoint", "backstitch log --all"],
         ),
-        (&["gone.txt", "@"], 3, &["gone.txt does not exist at c"]),
-        (&["a.txt", "c99"], 3, &["no checkpoint `c99`"]),
+        (&["gone.txt", "@"], 3, &["`gone.txt` is in no checkpoint"]),
+        (
+            &["a.txt", "c99"],
+            3,
+            &["there is no checkpoint c99: the newest is c"],
+        ),
         (&["../out.txt"], 2, &["not in the workspace"]),
     ] {
         let output = world.run(["blame"].iter().chain(args)).expect_code(code);

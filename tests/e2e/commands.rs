@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::support::history::path;
-use crate::support::scenarios::kinds_of_changes;
+use crate::support::scenarios::{an_edit_and_a_new_file, kinds_of_changes};
 use crate::support::tree::{assert_same, tree};
 use crate::support::{Output, World, finish};
 
@@ -697,4 +697,75 @@ fn checkpoints_have_names_and_descriptions() {
     assert!(plain.get("description").is_none(), "{plain}");
     assert_eq!(world.json(["show", "\"shown\""])["id"], made["id"]);
     assert_eq!(world.ok(["cat", id, "a.txt"]).stdout, "one\n");
+}
+
+/// A variable that is not set makes an empty argument. It names nothing, and so nothing is done.
+#[test]
+fn an_empty_argument_is_refused() {
+    let world = World::committed(&[("a.txt", "one\n")]);
+    world.ok(["checkpoint", "-m", "base"]);
+    let all: [&[&str]; 9] = [
+        &["rewind", "--path", "", "-y", "c1"],
+        &["log", "--path", ""],
+        &["review", ""],
+        &["cat", "c1", ""],
+        &["show", ""],
+        &["diff", "c1", "--", ""],
+        &["resume", ""],
+        &["breakpoint", "remove", ""],
+        &["checkpoint", "-m", ""],
+    ];
+    for args in all {
+        let output = world.run(args);
+        assert_eq!(output.code, 2, "{args:?}: {}", output.stderr);
+        assert!(output.stderr.contains(" is empty"), "{}", output.stderr);
+    }
+    let json = world.run(["show", "--json"]);
+    assert!(json.stdout.contains("<REV>"), "{}", json.stdout);
+}
+
+/// A name of nothing says so, and the way on is one that works: the newest number, names like it, another command.
+#[test]
+fn an_unknown_name_leads_on() {
+    let world = an_edit_and_a_new_file();
+    for (args, code, words) in [
+        (
+            &["show", "t99"][..],
+            3,
+            "there is no turn t99: the newest is t1",
+        ),
+        (
+            &["rewind", "t99~2", "-y"],
+            3,
+            "there is no turn t99: the newest is t1",
+        ),
+        (
+            &["diff", "c900"],
+            3,
+            "there is no checkpoint c900: the newest is c",
+        ),
+        (&["show", "tomorrow"], 3, "no checkpoint `tomorrow`"),
+        (&["blame", "nosuch"], 3, "`nosuch` is in no checkpoint"),
+        (&["cat", "t1", "nosuch"], 3, "`nosuch` is in no checkpoint"),
+        (&["setup", "claude"], 2, "did you mean `claude-code`?"),
+        (
+            &["setup", "nosuch"],
+            2,
+            "known agents and editors: claude-code, ",
+        ),
+    ] {
+        let said = world.run(args).expect_code(code);
+        assert!(said.stderr.contains(words), "{said}");
+    }
+    let empty = World::new();
+    let said = empty.run(["show", "t1"]);
+    assert_ne!(said.code, 0, "{said}");
+
+    let begun = world.ok(["breakpoint", "add", "turn", "t1"]).stdout;
+    assert!(
+        begun.contains("t1 has begun: its first call may be over"),
+        "{begun}"
+    );
+    let next = world.ok(["breakpoint", "add", "turn", "t2"]).stdout;
+    assert!(!next.contains("has begun"), "{next}");
 }

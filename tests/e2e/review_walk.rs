@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::support::{Output, World, finish};
+use crate::terminal::Terminal;
 
 const NUMBERS: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n";
 
@@ -117,4 +118,37 @@ fn a_walk_goes_from_file_to_file() {
     assert_eq!(world.json(["oplog"])["operations"], json!([]));
     let wrong = world.run(["review", "-i", "--json"]).expect_code(2);
     assert!(wrong.stderr.contains("--interactive asks"), "{wrong}");
+}
+
+/// On a terminal each answer is a key, without Enter, and a change is shown with the lines around it.
+#[test]
+fn a_walk_by_keys() {
+    let world = two_turns();
+    let mut command = world.backstitch();
+    command.args(["review", "-i"]);
+    let mut terminal = Terminal::run(command);
+    terminal.expect_next("+ONE\r\n two\r\n three\r\n four\r\n");
+    terminal.expect_next("]? ");
+    terminal.type_in("n");
+    terminal.expect_next(" six\r\n seven\r\n eight\r\n-nine\r\n+NINE\r\n");
+    terminal.expect_next("]? ");
+    terminal.type_in("u");
+    terminal.expect_next("Undone in a.txt");
+    terminal.expect_next("]? ");
+    terminal.type_in("p");
+    terminal.expect_next("(1/2) a.txt:1");
+    terminal.expect_next("]? ");
+    terminal.type_in("k");
+    terminal.expect_next("(1/1) b.txt:2");
+    terminal.expect_next("]? ");
+    terminal.type_in("\u{3}");
+    let (code, shown) = terminal.end();
+    assert_eq!(code, 0, "{shown}");
+    assert!(
+        shown.contains("Kept 1 change, undid 1 change; 1 change is left to review."),
+        "{shown}"
+    );
+    // a change that is undone and brought back waits for its review as before
+    world.ok(["undo"]);
+    assert_eq!(places(&world, &[]), ["a.txt:9 t2", "b.txt:2 t1"]);
 }

@@ -12,7 +12,7 @@ use crate::support::scenarios::{SEVEN_LINES, an_edit_and_a_new_file, two_session
 use crate::support::tree::assert_same;
 use crate::support::{World, pty};
 
-const QUESTION: &str = "? [y/N] ";
+const QUESTION: &str = "? [y/N, d: diff] ";
 
 /// A program whose standard streams are a terminal, and the output on it.
 pub struct Terminal {
@@ -20,6 +20,8 @@ pub struct Terminal {
     keyboard: File,
     screen: Receiver<Vec<u8>>,
     seen: String,
+    /// End of the text that `expect_next` found last.
+    found: usize,
 }
 
 impl Terminal {
@@ -51,6 +53,7 @@ impl Terminal {
             keyboard,
             screen,
             seen: String::new(),
+            found: 0,
         }
     }
 
@@ -71,6 +74,19 @@ impl Terminal {
     pub fn expect(&mut self, text: &str) {
         let until = Instant::now() + EVENT_TIMEOUT;
         while !self.seen.contains(text) {
+            assert!(self.take(until), "ended without {text:?}: {}", self.seen);
+        }
+    }
+
+    /// Waits for a text after the one that was found last.
+    #[track_caller]
+    pub fn expect_next(&mut self, text: &str) {
+        let until = Instant::now() + EVENT_TIMEOUT;
+        loop {
+            if let Some(at) = self.seen[self.found..].find(text) {
+                self.found += at + text.len();
+                return;
+            }
             assert!(self.take(until), "ended without {text:?}: {}", self.seen);
         }
     }
@@ -243,7 +259,7 @@ fn the_question_says_that_git_has_moved() {
     world.git_ok(["commit", "-q", "-a", "-m", "next"]);
     let mut terminal = on_terminal(&world, &["rewind", "t1"]);
     terminal.expect("git's HEAD has moved since. Change ");
-    terminal.expect(" anyway? [y/N] ");
+    terminal.expect(" anyway? [y/N, d: diff] ");
     terminal.type_in("n\n");
     assert_eq!(terminal.end().0, 1);
     assert_eq!(world.read("a.txt"), edited());
@@ -352,9 +368,26 @@ fn a_hook_by_hand_records_nothing() {
 fn the_question_after_a_plan_names_the_number_of_files() {
     let world = an_edit_and_a_new_file();
     let mut terminal = on_terminal(&world, &["rewind", "t1"]);
-    terminal.expect("Change 2 files? [y/N] ");
+    terminal.expect("Change 2 files? [y/N, d: diff] ");
     terminal.type_in("n\n");
     assert_eq!(terminal.end().0, 1);
+}
+
+/// The changes of a plan are shown at the question, which is asked again.
+#[test]
+fn the_question_after_a_plan_shows_its_changes() {
+    let world = an_edit_and_a_new_file();
+    let mut terminal = on_terminal(&world, &["--no-pager", "rewind", "t1"]);
+    for _ in 0..2 {
+        terminal.expect(QUESTION);
+        terminal.type_in("d\n");
+        terminal.expect("--- a/a.txt");
+        terminal.expect("+++ /dev/null");
+    }
+    terminal.expect(QUESTION);
+    terminal.type_in("y\n");
+    assert_eq!(terminal.end().0, 0);
+    assert!(!world.exists("b.txt"));
 }
 
 /// `undo` where nothing can be undone offers the agent's last turn.
@@ -377,9 +410,9 @@ fn undo_with_nothing_to_undo_offers_the_last_turn() {
 fn one_key_takes_the_work_of_other_sessions_along() {
     let world = two_sessions();
     let mut terminal = on_terminal(&world, &["rewind", "t1"]);
-    terminal.expect("Change 1 file? [y/N, a: theirs too] ");
+    terminal.expect("Change 1 file? [y/N, d: diff, a: theirs too] ");
     terminal.type_in("a\n");
-    terminal.expect("Change 2 files? [y/N] ");
+    terminal.expect("Change 2 files? [y/N, d: diff] ");
     terminal.type_in("y\n");
     let (code, said) = terminal.end();
     assert_eq!(code, 0, "{said}");

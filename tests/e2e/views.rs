@@ -76,9 +76,17 @@ fn days_ago(world: &World) {
     }
 }
 
-/// Commands that a help lists, in a section or in several ones before the options.
+/// Commands that a help lists, in a section or in several ones, after the examples and before the options.
 fn listed(help: &str) -> Vec<String> {
-    let lines = help.lines().take_while(|line| *line != "Options:");
+    let is_example = |line: &str| line.starts_with("  ") || line.is_empty();
+    let mut lines = help.lines().peekable();
+    while let Some(line) = lines.next_if(|line| *line != "Options:") {
+        if ["Examples:", "Start here:"].contains(&line) {
+            while lines.next_if(|line| is_example(line)).is_some() {}
+            break;
+        }
+    }
+    let lines = lines.take_while(|line| *line != "Options:");
     let rows = lines.filter_map(|line| line.strip_prefix("  "));
     let rows = rows.filter(|row| row.starts_with(|first: char| first.is_ascii_lowercase()));
     let names = rows.filter_map(|row| row.split_whitespace().next());

@@ -332,7 +332,7 @@ fn a_decision_needs_its_words() {
     let payload = before(&agent, "c1", "Edit", &edit(&world, "a.txt", "two", "2"));
     let hook = HeldHook::start(&world, &payload, 600);
     watcher.until("held");
-    for command in [["deny", "-m", ""], ["stop", "-m", " "]] {
+    for command in [["deny", "-m", " "], ["stop", "-m", " "]] {
         let failed = world.run(command);
         assert!(
             failed.stderr.contains("the message for the model is empty"),
@@ -470,7 +470,7 @@ fn an_empty_expression_is_refused() {
     let world = World::git();
     for kind in ["pattern", "command", "content", "tool", "path"] {
         let refused = world.run(["breakpoint", "add", kind, ""]).expect_code(2);
-        assert!(refused.stderr.contains("not empty"), "{kind}: {refused}");
+        assert!(refused.stderr.contains("is empty"), "{kind}: {refused}");
     }
     let error = world.ok(["breakpoint", "add", "error"]);
     assert!(error.stdout.starts_with("Added b1: error\n"), "{error}");

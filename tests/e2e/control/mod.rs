@@ -160,6 +160,20 @@ impl HeldHook {
         self.child.wait().expect("ended");
     }
 
+    /// Kills the hook if it still waits, and waits until it is gone.
+    pub fn quit(mut self) {
+        let agent = self.child.id();
+        let children = format!("/proc/{agent}/task/{agent}/children");
+        let hook = std::fs::read_to_string(children).unwrap_or_default();
+        // it may end at this moment
+        Command::new("kill")
+            .arg("-9")
+            .args(hook.split_whitespace())
+            .output()
+            .ok();
+        self.child.wait().expect("ended");
+    }
+
     fn has_ended(&mut self) -> bool {
         self.child.try_wait().expect("a status").is_some()
     }
@@ -181,7 +195,7 @@ impl Watcher {
     }
 
     /// The next pause that is new or in another state.
-    fn next(&mut self) -> Value {
+    pub fn next(&mut self) -> Value {
         let mut line = String::new();
         self.lines.read_line(&mut line).expect("a line");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))

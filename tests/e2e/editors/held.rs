@@ -54,6 +54,14 @@ fn helix_asks_about_a_held_call() {
     helix.keys("\r");
     let answer = hook.answer();
     assert_eq!(decision(&answer), None, "{answer:#}");
+
+    // it keeps the text of an open file, and its user learns that there is another one
+    let mut agent = world.agent();
+    agent.prompt("write it anew");
+    agent.write("notes.md", "written anew\n");
+    helix.shows("claude-code changed notes.md: :reload shows it");
+    helix.keys(":reload\r");
+    helix.shows("written anew");
     helix.keys(":q\r");
 }
 

@@ -66,11 +66,17 @@ fn scope_hints_fit_each_interface() {
 #[test]
 fn missing_path_hints_name_the_commands_of_each_interface() {
     let world = one_turn(THREE_LINES);
-    let said = in_terminal(&world, 3, &["blame", "gone.txt", "@"]);
-    assert!(
-        said.starts_with("`backstitch log --path gone.txt` lists the checkpoints"),
-        "{said}"
-    );
+    world.write("gone.txt", "it goes\n");
+    world.ok(["checkpoint"]);
+    world.remove("gone.txt");
+    world.ok(["checkpoint"]);
+    for args in [&["blame", "gone.txt", "@"][..], &["blame", "gone.txt"]] {
+        let said = in_terminal(&world, 3, args);
+        assert!(
+            said.starts_with("`backstitch log --path gone.txt` lists the checkpoints"),
+            "{said}"
+        );
+    }
     let mut client = client(&world);
     client.open("a.txt");
     let root = world.root.to_string_lossy().replace('/', "%2F");

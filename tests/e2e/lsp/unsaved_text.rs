@@ -699,6 +699,48 @@ fn a_plain_client_is_offered_a_merge() {
     }
 }
 
+/// An editor that keeps the text of an open file though an agent changed the file says so, once until it reads the file again.
+#[test]
+fn a_plain_client_is_told_of_a_file_to_reload() {
+    for (editor, reload) in [
+        (Editor::Helix, ":reload"),
+        (Editor::Eglot, "M-x revert-buffer"),
+    ] {
+        let world = two_files(SEVEN_LINES);
+        world.ok(["checkpoint"]);
+        let mut client = Client::start(&world, editor);
+        client.open("a.txt");
+        // the server follows the history by then
+        client.type_over("a.txt", "six", "6");
+        client.idle();
+        until_unsaved(&world, &["a.txt"]);
+        client.save("a.txt");
+        until_unsaved(&world, &[]);
+        let mut agent = world.agent();
+        agent.prompt("go");
+        agent.edit("a.txt", "two\n", "2\n");
+        agent.edit("a.txt", "three\n", "3\n");
+        // no editor has this one open
+        agent.write("b.txt", "other\n");
+        let told = format!("claude-code changed a.txt: {reload} shows it");
+        client.until(|client| client.said.contains(&told));
+        client.idle();
+        let count = |client: &Client| client.said.iter().filter(|one| **one == told).count();
+        assert_eq!(count(&client), 1, "{:?}", client.said);
+        client.type_over("a.txt", "two\nthree\n", "2\n3\n");
+        client.save("a.txt");
+        agent.edit("a.txt", "four\n", "4\n");
+        agent.stop();
+        client.until(|client| count(client) == 2);
+        assert!(
+            !client.said.iter().any(|one| one.contains("b.txt")),
+            "{:?}",
+            client.said
+        );
+        client.leave();
+    }
+}
+
 /// Neovim has a line in every buffer: an empty file is shown as one newline, which is no unsaved text, however the file became
 /// empty.
 #[test]

@@ -4,22 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use backstitch_agents::AGENTS;
 use serde_json::Value;
 
 use crate::support::{Output, World, binary, finish};
-
-/// All agents with hooks.
-const AGENTS: [&str; 9] = [
-    "claude-code",
-    "codex",
-    "opencode",
-    "copilot",
-    "gemini",
-    "qwen",
-    "cline",
-    "cursor",
-    "devin",
-];
 
 /// A clone that names each of our programs, too, for a search path with the current directory.
 fn clone() -> World {
@@ -100,7 +88,7 @@ fn run(world: &World, args: &[&str]) -> Output {
 
 #[test]
 fn hooks_of_a_project_are_compared_and_never_run() {
-    for agent in AGENTS {
+    for agent in AGENTS.iter().map(|agent| agent.name()) {
         let world = clone();
         let mark = mark(&world);
         let (root, touch) = (world.root.display(), format!("touch '{}'", mark.display()));

@@ -22,7 +22,7 @@ const INPUTS: usize = 10;
 /// number of statements, one that is incomplete is an error, `SystemExit` ends nothing, and names of the frame that no input has
 /// assigned are those of the frame.
 const PROGRAM: &str = r#"
-import code, contextlib, io, json, sys, warnings
+import ast, asyncio, code, contextlib, inspect, io, json, sys, warnings
 import backstitch_debug as bs
 warnings.simplefilter("ignore")
 FACTOR = 3
@@ -69,13 +69,16 @@ class Reference:
         value = None
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
-                compile(source.strip(" \t\n"), "<repl>", "eval")
-                is_expression = True
+                tree = ast.parse(source.strip(" \t\n"), "<repl>")
             except (SyntaxError, ValueError):
-                is_expression = False
-            if is_expression:
+                tree = None
+            if tree and tree.body and isinstance(tree.body[-1], ast.Expr):
+                last = ast.Expression(tree.body.pop().value)
                 try:
-                    value = repr(eval(source.strip(" \t\n"), self.names))
+                    exec(compile(tree, "<repl>", "exec"), self.names)
+                    compiled = compile(last, "<repl>", "eval", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+                    result = eval(compiled, self.names)
+                    value = repr(asyncio.run(result) if compiled.co_flags & inspect.CO_COROUTINE else result)
                 except BaseException:
                     self.interpreter.showtraceback()
             elif self.interpreter.runsource(source + "\n" if "\n" in source else source, "<repl>", "exec"):

@@ -109,6 +109,20 @@ fn the_input_is_changed() {
             .expect("text")
             .contains("zwei")
     );
+    let again = asked(&world, ":set .new_string \"zwei\"");
+    let said = again["output"].as_str().expect("text");
+    assert!(
+        said.starts_with("the input is the same as before\n"),
+        "{again}"
+    );
+    let list = world.ok(["repl", "list"]).stdout;
+    let row = list.lines().next().unwrap_or_default();
+    assert!(
+        row.starts_with("p1   closed Edit  A “change one to two”"),
+        "{list}"
+    );
+    let id = &world.json(["repl", "list"])["sessions"][0]["id"];
+    assert!(row.ends_with(id.as_str().expect("an id")), "{list}");
     asked(&world, ":reset");
     assert_eq!(asked(&world, ".call.input.new_string")["output"], "\"2\"");
     for wrong in [

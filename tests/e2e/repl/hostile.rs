@@ -194,15 +194,16 @@ fn the_clients_have_no_unpickler() {
     let expected = [
         // messages of the bridge
         "_bridge.py Bridge._read json.loads",
-        // the place where inputs are evaluated, and a mode of `compile`
-        "_evaluate.py evaluate eval",
-        "_evaluate.py evaluate exec",
+        // an input as it was compiled, and the place where it is evaluated
+        "_evaluate.py Part types.CodeType",
+        "_evaluate.py _run types.CodeType",
+        "_evaluate.py _run eval",
+        // the mode is named to the check for an incomplete input, to the parser, and to the compiler
         "_evaluate.py _compile 'exec'",
-        // the mode is named to the parser, and to the compiler
+        "_evaluate.py _compile 'exec'",
+        "_evaluate.py _compile 'exec'",
+        "_evaluate.py _compile 'exec'",
         "_evaluate.py _compile 'eval'",
-        "_evaluate.py _compile 'eval'",
-        "_evaluate.py _compile 'exec'",
-        "_evaluate.py _compile 'exec'",
     ];
     assert_eq!(said.stdout.lines().collect::<Vec<_>>(), expected);
 

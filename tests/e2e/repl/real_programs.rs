@@ -260,7 +260,7 @@ fn flask_under_load() {
             ("__import__('flask').current_app.name", "'shop'"),
             ("len(orders)", "40"),
             ("print('mine')", "None"),
-            (order_of_its_own, ""),
+            (order_of_its_own, "None"),
             (
                 "said",
                 "b'{\"count\":7,\"item\":\"water\",\"notes\":[],\"total\":7}\\n'",
@@ -452,7 +452,13 @@ fn asyncio_service() {
     other.say("close");
     assert_eq!(paused[3].1.answer(), "");
     // its task was cancelled
-    let over = watcher.until("ended");
+    let over = loop {
+        let pause = watcher.next();
+        // the program ends with the task: its bridge may see either first
+        if ["ended", "lost"].contains(&pause["state"].as_str().unwrap_or_default()) {
+            break pause;
+        }
+    };
     assert_eq!(over["id"], paused[3].0.as_str());
     let (code, printed, errors) = program.end();
     assert_eq!((code, errors.as_str()), (0, ""));

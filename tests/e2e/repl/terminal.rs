@@ -15,8 +15,8 @@ def act(step):
 act(7)
 "#;
 
-/// S5-138, S5-140: inputs of one and of several lines, earlier inputs by keys, errors; control characters do not reach the
-/// terminal. Ctrl-D leaves, and the program stays paused; a decision elsewhere is reported with the next input.
+/// S5-138, S5-140: inputs of one and of several lines, earlier inputs by keys, errors; control characters and colours do not
+/// reach the terminal. Ctrl-D leaves, and the program stays paused; a decision elsewhere is reported with the next input.
 #[test]
 fn a_talk_on_a_terminal() {
     let world = world();
@@ -25,6 +25,7 @@ fn a_talk_on_a_terminal() {
     watcher.until("held");
     let mut talk = Editor::start(&world, "repl", binary::path(), &["repl"]);
     talk.shows("python at p1: acting program.py.");
+    talk.shows("Names that you assign are this REPL's own: the program keeps its values.");
     talk.shows("p1>");
     talk.keys("step * 6\r");
     talk.shows("\n42");
@@ -33,7 +34,7 @@ fn a_talk_on_a_terminal() {
     talk.keys("note]\r");
     talk.shows("[7, 'step\\x1b[31m 7']");
     talk.keys("print(note)\r");
-    talk.shows("[31m 7\nNone");
+    talk.shows("step 7\np1>");
     talk.keys("nothing\r");
     talk.shows("NameError: name 'nothing' is not defined");
     // the input before, with another begin

@@ -1,5 +1,7 @@
 //! `server/docs/coming-from.md` names the command for each command of other systems. Every command line in it is run.
 
+mod command_lines;
+
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -44,6 +46,12 @@ fn page() -> Vec<Row> {
 /// The history that the page describes for its examples, with something to undo and something to redo.
 fn history() -> (World, String) {
     let world = World::in_memory();
+    let session = play(&world);
+    (world, session)
+}
+
+/// Plays the history, and returns its session.
+fn play(world: &World) -> String {
     let lines = ["one", "two", "three", "four", "five", "six"];
     world.write("src/main.rs", lines.join("\n\n\n\n") + "\n");
     let mut agent = world.agent();
@@ -66,8 +74,7 @@ fn history() -> (World, String) {
     world.ok(["revert", "t1"]);
     world.ok(["revert", "t2"]);
     world.ok(["undo"]);
-    let session = agent.session();
-    (world, session)
+    agent.session()
 }
 
 /// Copies the world's directories to `saved` beside them, or back from there. Playing the history again would take ten
