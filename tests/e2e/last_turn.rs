@@ -92,7 +92,7 @@ fn a_plan_says_whose_work_goes_and_whose_stays() {
     for words in [
         "Rewind to before “",
         "Undoes 2 turns (t2, t4) of session A.",
-        "Keeps turn t3 “Translate it” of session B.",
+        "Keeps turn “Translate it” of session B.",
     ] {
         assert!(text.contains(words), "no {words:?} in {text}");
     }
@@ -179,13 +179,13 @@ fn a_part_of_a_turn_is_told_from_the_whole() {
     for (args, part) in [
         (
             vec!["revert", edit_of_first],
-            "Undoes a part of turn t1 “first”.",
+            "Undoes a part of turn “first”.",
         ),
         (
             vec!["rewind", edit_of_first],
-            "Undoes turn t2 “second” and a part of turn t1 “first”.",
+            "Undoes turn “second” and a part of turn “first”.",
         ),
-        (vec!["rewind", second_of_first], "Undoes turn t2 “second”."),
+        (vec!["rewind", second_of_first], "Undoes turn “second”."),
     ] {
         let text = said(&args);
         assert!(text.contains(part), "{args:?}: {text}");
@@ -196,10 +196,7 @@ fn a_part_of_a_turn_is_told_from_the_whole() {
 
     // a file of a turn: the title says so
     let text = said(&["rewind", "t2", "--path", "c.txt"]);
-    assert!(
-        text.contains("Rewind c.txt to before “second” (t2"),
-        "{text}"
-    );
+    assert!(text.contains("Rewind c.txt to before “second”"), "{text}");
     assert!(!text.contains("Undoes"), "{text}");
 
     // some lines: the log and the undo name them as that
@@ -209,7 +206,7 @@ fn a_part_of_a_turn_is_told_from_the_whole() {
     let file = files.iter().find(|file| file["path"] == "a.txt");
     let id = file.and_then(hunk).expect("a hunk");
     world.ok(["rewind", "t1", "--hunk", &id]);
-    let title = "rewind of some lines of a.txt to before “first” (t1)";
+    let title = "rewind of some lines of a.txt to before “first”";
     let operations = world.json(["oplog"]);
     assert_eq!(operations["operations"][0]["title"], title);
     assert!(world.ok(["log"]).stdout.contains(title));
@@ -220,7 +217,10 @@ fn a_part_of_a_turn_is_told_from_the_whole() {
     world.ok(["undo"]);
     world.ok(["revert", edit_of_first]);
     let text = said(&["undo"]);
-    assert!(text.contains("Brings back a part of turn t1"), "{text}");
+    assert!(
+        text.contains("Brings back a part of turn “first”"),
+        "{text}"
+    );
     // a path that is given twice is one; a few are named
     let text = said(&["rewind", "t1", "--path", "a.txt", "--path", "./a.txt"]);
     assert!(text.contains("Rewind a.txt to before"), "{text}");
@@ -254,7 +254,7 @@ fn a_conflict_keeps_no_turn_that_is_to_go() {
     second.prompt("second");
     second.edit("a.txt", "six", "6");
     second.stop();
-    let keeps = "Keeps turn t2";
+    let keeps = "Keeps turn “second”";
     let kept = world.ok(["rewind", "t1", "--dry-run"]).stdout;
     assert!(kept.contains(keeps), "the other session's: {kept}");
 
@@ -283,9 +283,9 @@ fn a_plan_of_conflicts_alone_names_its_session() {
     world.write("a.txt", world.read("a.txt").replace('6', "mine"));
     world.ok(["checkpoint"]);
     let text = refused(&world, &["rewind", "t2", "--dry-run"], &["conflicts in"]).stdout;
-    let words = "Undoes turn t2 “second” of session B, once its conflicts are decided.";
+    let words = "Undoes turn “second” of session B, once its conflicts are decided.";
     assert!(text.contains(words), "{text}");
-    let words = "Keeps turn t3 “third” of session A.";
+    let words = "Keeps turn “third” of session A.";
     assert!(text.contains(words), "{text}");
 }
 
@@ -296,7 +296,7 @@ fn an_undo_of_a_part_leaves_the_rest() {
     let before = world.tree();
     world.ok(["rewind", "t1"]);
     let rewound = world.tree();
-    let title = "rewind to before “first” (t1)";
+    let title = "rewind to before “first”";
     let done = world.ok(["undo", "--path", "c.txt"]).stdout;
     assert!(
         done.contains(&format!("Undid the {title} in c.txt")),
@@ -336,18 +336,12 @@ fn the_last_turn_of_a_session_or_of_a_path() {
         text.lines().next().unwrap_or_default().to_owned()
     };
     for (limit, turn) in [
-        (
-            vec!["--session", "B"],
-            "Rewind to before “Translate it” (t3",
-        ),
-        (vec!["--session", "A"], "Rewind to before “third” (t4"),
-        (
-            vec!["--path", "c.txt"],
-            "Rewind c.txt to before “second” (t2",
-        ),
+        (vec!["--session", "B"], "Rewind to before “Translate it”"),
+        (vec!["--session", "A"], "Rewind to before “third”"),
+        (vec!["--path", "c.txt"], "Rewind c.txt to before “second”"),
         (
             vec!["--path", "other.txt"],
-            "Rewind other.txt to before “Translate it” (t3",
+            "Rewind other.txt to before “Translate it”",
         ),
     ] {
         let args = [&["rewind", "--dry-run"], limit.as_slice()].concat();

@@ -416,7 +416,7 @@ fn one_key_takes_the_work_of_other_sessions_along() {
     terminal.type_in("y\n");
     let (code, said) = terminal.end();
     assert_eq!(code, 0, "{said}");
-    assert!(said.contains("Keeps turn t2"), "{said}");
+    assert!(said.contains("Keeps turn “change it”"), "{said}");
     for path in ["a.txt", "b.txt"] {
         assert!(!world.read(path).contains("changed"), "{path}");
     }

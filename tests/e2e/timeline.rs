@@ -17,7 +17,7 @@ fn an_undone_operation_is_marked() {
     world.ok(["rewind", "t1"]);
     let marked = || {
         let text = world.ok(["log"]).stdout;
-        let line = text.lines().find(|l| l.contains("(t1)  op1"));
+        let line = text.lines().find(|l| l.contains("”  op1"));
         line.expect("the rewind").contains("(undone)")
     };
     assert!(!marked());
@@ -181,7 +181,7 @@ fn log_lists_all_checkpoints() {
         "you",
         "mine.txt",
         "“green”",
-        "rewind to before “make it better” (t1)  op1",
+        "rewind to before “make it better”  op1",
         "just now",
     ] {
         assert!(text.contains(part), "no {part:?} in\n{text}");

@@ -16,7 +16,7 @@ use crate::support::scenarios::{
 };
 
 /// Texts that differ between runs, and their replacements.
-const FILTERS: [(&str, &str); 10] = [
+const FILTERS: [(&str, &str); 11] = [
     (r"work-[0-9a-f]{16}", "[STORE]"),
     (r"/[^\s`'“]*backstitch-test-\w+", "[DIR]"),
     (r"\b[0-9a-f]{13,64}\b", "[HASH]"),
@@ -24,6 +24,7 @@ const FILTERS: [(&str, &str); 10] = [
     (r"backstitch \d+\.\d+\.\d+", "backstitch [VERSION]"),
     (r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z?", "[TIME]"),
     (r" +(just now|\d+ (s|min) ago)\b", " [NOW]"),
+    (r"\((just now|\d+ (s|min) ago)\)", "([NOW])"),
     (r"\bpid \d+\b", "pid [PID]"),
     (r"this one knows \d+", "this one knows [SCHEMA]"),
     (r" +\n", "\n"),

@@ -126,7 +126,7 @@ test('the work of all agents is undone, own edits stay, and an open turn is name
   await quick.pick('make it two');
   await plan.ready();
   await expect.poll(() => plan.text()).toContain('A turn has not ended yet: its agent may write to these files again.');
-  await expect.poll(() => plan.text()).toContain('Keeps turn t2 “make it four” of session B.');
+  await expect.poll(() => plan.text()).toContain('Keeps turn “make it four” of session B.');
   await plan.option("Undo all agents' work since");
   await plan.ready();
   await expect.poll(() => plan.text()).not.toContain('Keeps turn');

@@ -23,7 +23,8 @@ const plan = (more: Partial<PlanResult> = {}): PlanResult => ({
   rev: "t1",
   target: "t1",
   scope: "code",
-  title: "rewind to before “Add a cart” (t1, 2 min ago)",
+  title: "Rewind to before “Add a cart” (2 min ago)",
+  sentence: "Undoes turn “Add a cart” (claude-code, 2 min ago)",
   summary: ["Your own edits in a.ts stay."],
   actions: [action("a.ts", { action: "merge" }), action("b.ts")],
   conflicts: [],
@@ -45,6 +46,7 @@ const plan = (more: Partial<PlanResult> = {}): PlanResult => ({
   plan: "0",
   empty: false,
   exact: false,
+  other_sessions: false,
   ...more,
 });
 
@@ -54,17 +56,16 @@ test("a plan begins with a sentence, and each side says which it is", () => {
   const turn = "turn “Add a cart” (claude-code, 2 min ago)";
   assert.equal(now, "Current files\nYour own edits in a.ts stay.\n");
   assert.equal(then, `Undoes ${turn} · ${files}\nYour own edits in a.ts stay.\n`);
-  const back = planText(plan({ brings_back: true, own_edits: [] }), undefined, NOW, say);
+  const later = planText(plan({ own_edits: [] }), undefined, NOW, say);
   const others = "2 files, +2 −4, 1 of them merged with later work";
-  assert.equal(back.then.split("\n")[0], `Brings back ${turn} · ${others}`);
+  assert.equal(later.then.split("\n")[0], `Undoes ${turn} · ${others}`);
 });
 
 test("of many turns the first stand above the files on the side of now, the others below", () => {
   const [turn] = plan().takes;
   assert.ok(turn);
   const takes = Array.from({ length: 9 }, (_, at) => ({ ...turn, turn: `t${at}`, prompt: `number ${at}` }));
-  const summary = ["Undoes 9 turns (t0, t1).", "Your own edits in a.ts stay."];
-  const { now, then } = planText(plan({ takes, summary }), undefined, NOW, say);
+  const { now, then } = planText(plan({ takes, sentence: "Undoes 9 turns" }), undefined, NOW, say);
   const lines = takes.map(({ prompt }) => `“${prompt}” · claude-code A · 2 min ago`);
   const stays = "Your own edits in a.ts stay.";
   assert.deepEqual(now.split("\n"), [
@@ -86,6 +87,7 @@ test("conflicts, files that stay and those that cannot be restored are one line 
   const { then } = planText(
     plan({
       takes: [],
+      sentence: "Waits for your decision",
       summary: [],
       actions: [action("c.ts", { action: "skip", letter: null, reason: "it is a link" })],
       conflicts: [
@@ -109,7 +111,7 @@ test("conflicts, files that stay and those that cannot be restored are one line 
   assert.equal(
     then,
     [
-      "Rewind to before “Add a cart” (2 min ago) · 0 files · 3 conflicts",
+      "Waits for your decision · 0 files · 3 conflicts",
       "Only these lines of b.ts.",
       "Conflicts with your edits: a.ts (1 conflict); b.ts (2 conflicts)",
       "Unchanged: c.ts: it is a link",

@@ -31,37 +31,10 @@ end
 local MAX_TURNS = 5
 
 --- Returns the sentence that a plan begins with: whose work it moves, then files and conflicts. Pure.
----@param plan backstitch.AnyPlan
----@return string sentence, string[] others What the server says besides.
+---@param plan backstitch.PlanResult
+---@return string
 function M.sentence(plan)
-  local takes, others = plan.takes or {}, vim.list_slice(plan.summary or {})
-  local letters = {} ---@type table<string, true>
-  for _, turn in ipairs(vim.list_extend(vim.list_slice(takes), plan.stays or {})) do
-    letters[turn.letter] = true
-  end
-  local verb = plan.brings_back and 'Brings back' or 'Undoes'
-  local first = others[1] or ''
-  -- the server's sentence about the same turns: it names the sessions if there are several
-  local is_said = vim.startswith(first, verb .. ' ') and not vim.startswith(first, verb .. ' your ')
-  local sentence ---@type string
-  if is_said and (vim.tbl_count(letters) > 1 or #takes == 0) then
-    sentence = (first:gsub('%.$', ''))
-  elseif #takes == 1 then
-    local turn = assert(takes[1])
-    local prompt = words.line(words.given(turn.prompt) or '', 40)
-    local name = prompt ~= '' and ('turn “%s”'):format(prompt) or 'work without a prompt'
-    sentence = ('%s %s%s'):format(verb, turn.part and 'a part of ' or '', name)
-  elseif #takes > 1 then
-    sentence = ('%s %s'):format(verb, words.count(#takes, 'turn'))
-  elseif #plan.conflicts > 0 and #words.done(plan) == 0 then
-    sentence = 'Waits for your decision'
-  else
-    sentence = 'Restores files'
-  end
-  if is_said then
-    table.remove(others, 1)
-  end
-  return sentence .. ' · ' .. words.summary(plan), others
+  return plan.sentence .. ' · ' .. words.summary(plan)
 end
 
 --- Returns the rows of the turns that a plan moves, if they are several. Pure.
@@ -123,7 +96,7 @@ local function file_row(action, path)
 end
 
 --- Returns the lines that show a plan. Pure.
----@param plan backstitch.AnyPlan
+---@param plan backstitch.PlanResult
 ---@param columns integer Width of a sentence.
 ---@param most? integer Number of files to list; the others are counted.
 ---@return backstitch.Chunk[][]
@@ -138,9 +111,8 @@ function M.lines(plan, columns, most)
   local function padded(text)
     return text .. (' '):rep(math.max(0, widest - vim.fn.strdisplaywidth(text)) + 2)
   end
-  local sentence, others = M.sentence(plan)
   local lines = {}
-  for _, each in ipairs(vim.list_extend({ sentence }, others)) do
+  for _, each in ipairs(vim.list_extend({ M.sentence(plan) }, plan.summary)) do
     for i, line in ipairs(words.wrapped(each, columns)) do
       table.insert(lines, { { (i == 1 and ' ' or '   ') .. line } })
     end
@@ -185,15 +157,16 @@ function M.lines(plan, columns, most)
   return lines
 end
 
---- Returns all changes of a plan as one diff.
+--- Returns all changes of a plan as one diff. Files without texts, as binary ones, have a line.
 ---@param plan backstitch.PlanResult
 ---@return string[]
 function M.diff(plan)
   ---@diagnostic disable-next-line: deprecated
   local diff = vim.text and vim.text.diff or vim.diff
-  local lines = {}
+  local lines, has_text = {}, {}
   for _, text in ipairs(plan.texts or {}) do
     local path = words.shown(text.path)
+    has_text[path] = true
     local now, later = words.given(text.now), words.given(text['then'])
     vim.list_extend(lines, {
       '--- ' .. (now and words.shown(text.from or path) or '/dev/null'),
@@ -201,6 +174,13 @@ function M.diff(plan)
     })
     local hunks = diff(now or '', later or '', { ctxlen = 3 }) --[[@as string]]
     vim.list_extend(lines, vim.split(vim.trim(hunks), '\n', { plain = true }))
+  end
+  for _, action in ipairs(words.done(plan)) do
+    local path = words.shown(action.path)
+    if not has_text[path] then
+      local why = action.action == 'chmod' and words.action(action) or 'binary or too large to show'
+      table.insert(lines, ('%s %s: %s'):format(words.given(action.letter) or ' ', path, why))
+    end
   end
   return lines
 end
@@ -255,7 +235,7 @@ function M.decide(plan, ways)
         offer('c', verb .. ', and keep your lines in conflicts', 'keep yours', decide('current'))
         offer('o', verb .. ', and take the older lines in conflicts', 'take older', decide('target'))
       end
-      if #(plan.texts or {}) > 0 then
+      if #(plan.texts or {}) + #words.done(plan) > 0 then
         offer('d', 'show all changes', 'changes', function()
           local diff = vim.tbl_map(function(line)
             return { { line } }

@@ -619,7 +619,7 @@
 ---@field id string For example `o3`.
 ---@field kind backstitch.OperationKind
 ---@field target string
----@field title string For people: `rewind to before “Add a cart” (t4)`.
+---@field title string For people: `rewind to before “Add a cart”`.
 ---@field checkpoint string|nil
 ---@field of string|nil The operation that this undo or redo reverses.
 ---@field undone_by string|nil
@@ -790,9 +790,11 @@
 ---@field uncarried? backstitch.Text[] The user's edits that a switch leaves behind.
 ---@field nothing? string Reason why there is nothing to do.
 ---@field git_head? backstitch.GitMoved Set if git's HEAD was at another commit or branch.
----@field title string For people: `Rewind to before “Add a cart” (t4, 2 min ago)`.
----@field summary string[] Sentences for people about whose work goes and whose stays, the most important first.
+---@field title string For people: `Rewind to before “Add a cart” (2 min ago)`.
+---@field sentence string The sentence that a plan begins with, without a full stop and without ids: `Undoes turn “Add a cart” (codex, 2 min ago)`.
+---@field summary string[] Further sentences for people about whose work goes and whose stays, the most important first.
 ---@field empty boolean True if there is nothing to do.
+---@field other_sessions boolean True if later work of other sessions stays, which `allSessions` undoes, too.
 ---@field exact boolean True for an exact restore: as requested, else by the settings.
 ---@field texts? backstitch.PlannedText[] The texts of changed files, if they were requested. Files that are not UTF-8 or too long are left out.
 ---@field hunks? string[] Ids of the hunks at the requested lines. The restore of this plan passes them instead of the lines.
@@ -863,7 +865,7 @@
 
 ---A rewind that an agent proposes.
 ---@class backstitch.ProposedPlan
----@field title string For example `rewind to before “Add a cart” (t4)`.
+---@field title string For example `rewind to before “Add a cart”`.
 ---@field reason string|nil The agent's reason.
 ---@field summary string[] Sentences about whose work goes and whose stays.
 ---@field turns backstitch.PlannedTurn[] The turns that go, the newest first.

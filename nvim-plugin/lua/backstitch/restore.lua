@@ -45,7 +45,7 @@ local function ways(verb, arguments, planned)
       { key = 'e', label = 'leave your own edits in place', short = 'keep your edits', instead = { exact = false } }
     )
   end
-  if verb == 'rewind' and #planned.stays > 0 and not arguments.session then
+  if verb == 'rewind' and planned.other_sessions and not arguments.session then
     local instead = { allSessions = true }
     local label = "undo the other sessions' later work, too"
     table.insert(all, { key = 'a', label = label, short = 'all sessions', instead = instead })

@@ -6,7 +6,7 @@ use backstitch_protocol as protocol;
 
 use crate::file_changes::{Difference, difference};
 use crate::render;
-use crate::restore_words;
+use crate::restore_words::{self, PlanSentences};
 use crate::to_protocol;
 
 /// Maximum number of files whose lines are counted. A plan of more files is shown without further counts.
@@ -18,20 +18,31 @@ pub struct ShownPlan {
     pub plan: Plan,
     pub subject: OperationSubject,
     pub document: protocol::Plan,
-    /// For example `Rewind to before “Add a cart” (t4, 2 min ago)`.
+    /// For example `Rewind to before “Add a cart” (2 min ago)`.
     pub title: String,
     /// Sentences about whose work goes and whose stays.
-    pub summary: Vec<String>,
+    pub sentences: PlanSentences,
     pub warning: Option<&'static str>,
+    /// True if later work of other sessions stays.
+    pub leaves_other_sessions: bool,
     /// True if a tool call of an agent is under way.
     pub is_agent_at_work: bool,
 }
 
 impl ShownPlan {
-    /// The summary, and the warning after it.
-    pub fn sentences(&self) -> Vec<String> {
-        let summary = self.summary.iter().cloned();
-        summary.chain(self.warning.map(str::to_owned)).collect()
+    /// The sentences that follow the title, and the warning after them.
+    pub fn after_title(&self) -> Vec<String> {
+        self.with_warning(&self.sentences.after_title)
+    }
+
+    /// The sentences that follow the first one, and the warning after them.
+    pub fn after_first(&self) -> Vec<String> {
+        self.with_warning(&self.sentences.others)
+    }
+
+    fn with_warning(&self, sentences: &[String]) -> Vec<String> {
+        let sentences = sentences.iter().cloned();
+        sentences.chain(self.warning.map(str::to_owned)).collect()
     }
 
     /// `rev`: the target as it was typed.
@@ -39,10 +50,13 @@ impl ShownPlan {
         let work = engine.restore().planned_work(request, &plan)?;
         let subject = engine.restore().subject(&plan)?;
         let now = jiff::Timestamp::now().as_microsecond();
+        let is_moved = plan.actions.iter().any(|a| a.kind != ActionKind::Skip);
+        let waits = !plan.conflicts.is_empty() && !is_moved;
         Ok(Self {
             title: restore_words::title(&subject, now),
-            summary: restore_words::summary(&subject, &work),
+            sentences: restore_words::sentences(&subject, &work, waits, now),
             warning: restore_words::warning(&work),
+            leaves_other_sessions: restore_words::leaves_other_sessions(&subject, &work),
             is_agent_at_work: work.is_agent_at_work,
             document: document(engine, &plan, &work, rev),
             plan,

@@ -1,6 +1,6 @@
 //! Titles of operations, and sentences about whose work a restore concerns. Terminal and editors have the same. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use backstitch_core::model::{RelPath, Turn};
@@ -31,7 +31,7 @@ impl Ages {
     }
 }
 
-/// Title of a restore that is planned: `Rewind to before “Add a cart” (t9, 2 min ago)`.
+/// Title of a restore that is planned: `Rewind to before “Add a cart” (2 min ago)`.
 pub fn title(subject: &OperationSubject, now: i64) -> String {
     let ages = Ages(Some(now));
     match subject {
@@ -48,7 +48,7 @@ pub fn title(subject: &OperationSubject, now: i64) -> String {
     }
 }
 
-/// Title of a restore as a noun, to follow another word: `rewind to before “Add a cart” (t9)`.
+/// Title of a restore as a noun, to follow another word: `rewind to before “Add a cart”`.
 pub fn noun(subject: &OperationSubject) -> String {
     let ages = Ages(None);
     match subject {
@@ -69,7 +69,7 @@ pub fn noun(subject: &OperationSubject) -> String {
     }
 }
 
-/// Report of a restore that was done: `Rewound to before “Add a cart” (t9)`.
+/// Report of a restore that was done: `Rewound to before “Add a cart”`.
 pub fn done(subject: &OperationSubject) -> String {
     let ages = Ages(None);
     match subject {
@@ -108,10 +108,119 @@ fn within(limits: &RestoreLimits) -> String {
     }
 }
 
-/// Sentences about the work that a restore concerns, the most important first. A turn that the title names is not
-/// named again.
-pub fn summary(subject: &OperationSubject, work: &PlannedWork) -> Vec<String> {
-    let mut lines = Vec::new();
+/// Sentences about the work that a restore concerns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlanSentences {
+    /// The sentence that a plan begins with, without a full stop: `Undoes turn “Add a cart” (codex, 2 min ago)`.
+    pub first: String,
+    /// The other sentences, the most important first.
+    pub others: Vec<String>,
+    /// The sentences that follow the title. A turn that the title names is not named again.
+    pub after_title: Vec<String>,
+}
+
+/// Returns the sentences of a plan. `waits`: nothing changes before its conflicts are decided.
+pub fn sentences(
+    subject: &OperationSubject,
+    work: &PlannedWork,
+    waits: bool,
+    now: i64,
+) -> PlanSentences {
+    let mut others = other_sentences(subject, work);
+    let after_title: Vec<String> = moved_after_title(subject, work)
+        .into_iter()
+        .chain(others.iter().cloned())
+        .collect();
+    let first = if let Some(moved) = moved(subject, work, now) {
+        moved
+    } else if !work.own_go.is_empty() {
+        others.remove(0).trim_end_matches('.').to_owned()
+    } else if waits {
+        "Waits for your decision".to_owned()
+    } else {
+        title(subject, now)
+    };
+    PlanSentences {
+        first,
+        others,
+        after_title,
+    }
+}
+
+/// True if the work of several sessions is concerned: each is named then.
+fn has_sessions(work: &PlannedWork) -> bool {
+    let going = work.takes.iter().chain(&work.undecided);
+    let sessions: BTreeSet<_> = going
+        .chain(&work.stays)
+        .map(|turn| turn.session.id)
+        .collect();
+    sessions.len() > 1
+}
+
+/// True if later work of other sessions than those whose work goes stays.
+pub fn leaves_other_sessions(subject: &OperationSubject, work: &PlannedWork) -> bool {
+    let (undecided, stays) = staying(subject, work);
+    let goes = |turn: &PlannedTurn| {
+        let mut going = work.takes.iter().chain(&undecided);
+        going.any(|own| own.session.id == turn.session.id)
+    };
+    has_sessions(work) && stays.iter().any(|turn| !goes(turn))
+}
+
+const fn verb(work: &PlannedWork) -> &'static str {
+    if work.brings_back {
+        "Brings back"
+    } else {
+        "Undoes"
+    }
+}
+
+/// The turns that a plan moves, as its first sentence names them: without ids, and a single one with agent and age.
+fn moved(subject: &OperationSubject, work: &PlannedWork, now: i64) -> Option<String> {
+    let verb = verb(work);
+    if work.takes.is_empty() {
+        let (undecided, _) = staying(subject, work);
+        let names = turns(&undecided, has_sessions(work), false);
+        return (!undecided.is_empty())
+            .then(|| format!("{verb} {names}, once its conflicts are decided"));
+    }
+    let names = turns(&work.takes, has_sessions(work), false);
+    Some(match work.takes.as_slice() {
+        [only] => {
+            let agent = render::clean(&only.session.agent);
+            let age = Ages(Some(now)).of(only.time).unwrap_or_default();
+            let note = match only.turn {
+                Some(_) => format!("{agent}, {age}"),
+                // the name of such work has the agent
+                None => age,
+            };
+            format!("{verb} {names} ({note})")
+        }
+        _ => format!("{verb} {names}"),
+    })
+}
+
+/// The same as a sentence that follows the title. None: the title says it.
+fn moved_after_title(subject: &OperationSubject, work: &PlannedWork) -> Option<String> {
+    let several = has_sessions(work);
+    let verb = verb(work);
+    if work.takes.is_empty() {
+        let (undecided, _) = staying(subject, work);
+        let names = turns(&undecided, several, true);
+        return (!undecided.is_empty() && several)
+            .then(|| format!("{verb} {names}, once its conflicts are decided."));
+    }
+    let is_named = match work.takes.as_slice() {
+        [only] => only.turn.as_ref().is_some_and(|turn| {
+            names_turn(subject, turn) && (!only.is_part || is_limited(subject))
+        }),
+        _ => false,
+    };
+    (!is_named || several).then(|| format!("{verb} {}.", turns(&work.takes, several, true)))
+}
+
+/// Splits the turns that stay: those that go once their conflicts are decided come first.
+fn staying(subject: &OperationSubject, work: &PlannedWork) -> (Vec<PlannedTurn>, Vec<PlannedTurn>) {
     // a turn that goes stays in files whose conflicts are not decided, too
     let goes = |turn: &PlannedTurn| {
         let is_same =
@@ -127,29 +236,13 @@ pub fn summary(subject: &OperationSubject, work: &PlannedWork) -> Vec<String> {
     undecided.extend(work.undecided.iter().cloned());
     undecided.sort_by_key(|turn| std::cmp::Reverse(turn.node));
     undecided.dedup_by_key(|turn| turn.node);
-    let going = work.takes.iter().chain(&work.undecided);
-    let mut sessions: Vec<_> = going.chain(&work.stays).collect();
-    sessions.sort_by_key(|turn| turn.session.id);
-    sessions.dedup_by_key(|turn| turn.session.id);
-    let several = sessions.len() > 1;
-    let verb = if work.brings_back {
-        "Brings back"
-    } else {
-        "Undoes"
-    };
-    let is_named = match work.takes.as_slice() {
-        [only] => only.turn.as_ref().is_some_and(|turn| {
-            names_turn(subject, turn) && (!only.is_part || is_limited(subject))
-        }),
-        _ => false,
-    };
-    if !work.takes.is_empty() && (!is_named || several) {
-        lines.push(format!("{verb} {}.", turns(&work.takes, several)));
-    }
-    if work.takes.is_empty() && !undecided.is_empty() && several {
-        let turns = turns(&undecided, several);
-        lines.push(format!("{verb} {turns}, once its conflicts are decided."));
-    }
+    (undecided, stays)
+}
+
+/// The sentences about all but the turns that a plan moves: the user's edits that go come first.
+fn other_sentences(subject: &OperationSubject, work: &PlannedWork) -> Vec<String> {
+    let mut lines = Vec::new();
+    let (_, stays) = staying(subject, work);
     if !work.own_go.is_empty() {
         let verb = if work.brings_back {
             "Brings back"
@@ -160,7 +253,10 @@ pub fn summary(subject: &OperationSubject, work: &PlannedWork) -> Vec<String> {
         lines.push(format!("{verb} your own edits in {files}."));
     }
     if !stays.is_empty() {
-        lines.push(format!("Keeps {}.", turns(&stays, several)));
+        lines.push(format!(
+            "Keeps {}.",
+            turns(&stays, has_sessions(work), true)
+        ));
     }
     if !work.own_stay.is_empty() {
         let files = in_files(&work.own_stay);
@@ -299,8 +395,9 @@ fn is_limited(subject: &OperationSubject) -> bool {
     }
 }
 
-/// Names turns by session: `turn “Add a cart” (t9) and 2 turns of session B (t4, t7)`.
-fn turns(turns: &[PlannedTurn], several_sessions: bool) -> String {
+/// Names turns by session: `turn “Add a cart” and 2 turns (t4, t7) of session B`. `with_numbers`: where several turns have no
+/// name, their numbers are listed.
+fn turns(turns: &[PlannedTurn], several_sessions: bool, with_numbers: bool) -> String {
     let mut sessions: Vec<(String, Vec<&PlannedTurn>)> = Vec::new();
     for turn in turns {
         let letter = turn.session.id.letter();
@@ -310,7 +407,7 @@ fn turns(turns: &[PlannedTurn], several_sessions: bool) -> String {
         }
     }
     let parts = sessions.into_iter().map(|(letter, own)| {
-        let mut text = turns_of_session(&own);
+        let mut text = turns_of_session(&own, with_numbers);
         if several_sessions {
             text = format!("{text} of session {letter}");
         }
@@ -320,7 +417,7 @@ fn turns(turns: &[PlannedTurn], several_sessions: bool) -> String {
 }
 
 /// Names the turns of one session, those of which only a part is meant after the others.
-fn turns_of_session(turns: &[&PlannedTurn]) -> String {
+fn turns_of_session(turns: &[&PlannedTurn], with_numbers: bool) -> String {
     let prompts = |is_part: bool| -> Vec<&Turn> {
         let those = turns.iter().filter(|turn| turn.is_part == is_part);
         those.filter_map(|turn| turn.turn.as_ref()).collect()
@@ -332,7 +429,7 @@ fn turns_of_session(turns: &[&PlannedTurn]) -> String {
     }
     let mut texts = Vec::new();
     if !whole.is_empty() {
-        texts.push(names_of_turns(&whole));
+        texts.push(names_of_turns(&whole, with_numbers));
     }
     if !parts.is_empty() {
         let of = if parts.len() == 1 {
@@ -340,30 +437,31 @@ fn turns_of_session(turns: &[&PlannedTurn]) -> String {
         } else {
             "parts of"
         };
-        texts.push(format!("{of} {}", names_of_turns(&parts)));
+        texts.push(format!("{of} {}", names_of_turns(&parts, with_numbers)));
     }
     and(texts)
 }
 
-fn names_of_turns(turns: &[&Turn]) -> String {
+fn names_of_turns(turns: &[&Turn], with_numbers: bool) -> String {
     match turns {
         [only] => {
             let prompt = prompt(only);
             if prompt.is_empty() {
                 format!("turn t{}", only.number)
             } else {
-                format!("turn t{} {prompt}", only.number)
+                format!("turn {prompt}")
             }
         }
-        several => {
+        several if with_numbers => {
             let numbers = several.iter().rev().map(|turn| format!("t{}", turn.number));
             let numbers = named(numbers.collect());
             format!("{} turns ({numbers})", several.len())
         }
+        several => format!("{} turns", several.len()),
     }
 }
 
-/// Names a state: `before “Add a cart” (t9)` or `c18 “works”`.
+/// Names a state: `before “Add a cart”` or `c18 “works”`.
 fn state_name(state: &NamedState, ages: Ages) -> String {
     let age = ages.of(state.time);
     if let Some(turn) = &state.begins {
@@ -376,7 +474,7 @@ fn state_name(state: &NamedState, ages: Ages) -> String {
     }
     let within = state.within.as_ref().map(|turn| match prompt(turn) {
         prompt if prompt.is_empty() => format!("in t{}", turn.number),
-        prompt => format!("in t{} {prompt}", turn.number),
+        prompt => format!("in {prompt}"),
     });
     let notes: Vec<String> = within.into_iter().chain(age).collect();
     if !notes.is_empty() {
@@ -385,7 +483,7 @@ fn state_name(state: &NamedState, ages: Ages) -> String {
     text
 }
 
-/// Names the work of turns and steps: `“Add a cart” (t9) and c18`.
+/// Names the work of turns and steps: `“Add a cart” and c18`.
 fn work_names(states: &[NamedState], ages: Ages) -> String {
     let names = states.iter().map(|state| match &state.begins {
         Some(turn) => turn_name(turn, ages.of(state.time)),
@@ -400,13 +498,15 @@ fn work_names(states: &[NamedState], ages: Ages) -> String {
     and(names)
 }
 
+/// The prompt of a turn. Its id is the name where there is no prompt.
 fn turn_name(turn: &Turn, age: Option<String>) -> String {
-    let id = format!("t{}", turn.number);
-    match (prompt(turn), age) {
-        (prompt, None) if prompt.is_empty() => id,
-        (prompt, Some(age)) if prompt.is_empty() => format!("{id} ({age})"),
-        (prompt, None) => format!("{prompt} ({id})"),
-        (prompt, Some(age)) => format!("{prompt} ({id}, {age})"),
+    let name = match prompt(turn) {
+        prompt if prompt.is_empty() => format!("t{}", turn.number),
+        prompt => prompt,
+    };
+    match age {
+        Some(age) => format!("{name} ({age})"),
+        None => name,
     }
 }
 
@@ -518,23 +618,58 @@ mod tests {
         OperationSubject::Rewind(state, RestoreLimits::default())
     }
 
+    fn after_title(subject: &OperationSubject, work: &PlannedWork) -> Vec<String> {
+        sentences(subject, work, false, 0).after_title
+    }
+
+    #[test]
+    fn a_plan_begins_with_whose_work_it_moves_without_ids() {
+        let subject = rewind(before(9, "a"));
+        let begin = |work: &PlannedWork| {
+            let words = sentences(&subject, work, false, 2 * MINUTE);
+            (words.first, words.others)
+        };
+        let mut work = PlannedWork {
+            takes: vec![planned(1, 9, "a")],
+            own_stay: vec![RelPath::new("cart.ts").unwrap()],
+            ..PlannedWork::default()
+        };
+        let stay = vec!["Your own edits in cart.ts stay.".to_owned()];
+        let first = "Undoes turn “a” (codex, 2 min ago)".to_owned();
+        assert_eq!(begin(&work), (first, stay.clone()));
+        work.takes.push(planned(2, 7, "b"));
+        let first = "Undoes turn “a” of session A and turn “b” of session B".to_owned();
+        assert_eq!(begin(&work), (first, stay.clone()));
+        work.takes = vec![planned(1, 9, "a"), planned(1, 8, "b")];
+        work.brings_back = true;
+        assert_eq!(
+            begin(&work),
+            ("Brings back 2 turns".to_owned(), stay.clone())
+        );
+        work.takes = Vec::new();
+        assert_eq!(
+            begin(&work),
+            ("Rewind to before “a” (2 min ago)".to_owned(), stay.clone())
+        );
+        work.own_go = vec![RelPath::new("b.ts").unwrap()];
+        let first = "Brings back your own edits in b.ts".to_owned();
+        assert_eq!(begin(&work), (first, stay));
+    }
+
     #[test]
     fn titles_name_the_prompt_and_the_age() {
         let rewind = rewind(before(9, "Mark bread\nas vegan"));
         assert_eq!(
             title(&rewind, 2 * MINUTE),
-            "Rewind to before “Mark bread” (t9, 2 min ago)"
+            "Rewind to before “Mark bread” (2 min ago)"
         );
-        assert_eq!(done(&rewind), "Rewound to before “Mark bread” (t9)");
+        assert_eq!(done(&rewind), "Rewound to before “Mark bread”");
         let undo = OperationSubject::Undo(Box::new(rewind), RestoreLimits::default());
         assert_eq!(
             title(&undo, 2 * MINUTE),
-            "Undo the rewind to before “Mark bread” (t9)"
+            "Undo the rewind to before “Mark bread”"
         );
-        assert_eq!(
-            noun(&undo),
-            "undo of the rewind to before “Mark bread” (t9)"
-        );
+        assert_eq!(noun(&undo), "undo of the rewind to before “Mark bread”");
         let step = NamedState {
             begins: None,
             within: Some(turn(4, "")),
@@ -556,11 +691,11 @@ mod tests {
             ..PlannedWork::default()
         };
         let named = rewind(before(9, "a"));
-        assert_eq!(summary(&named, &work), [""; 0]);
+        assert_eq!(after_title(&named, &work), [""; 0]);
         let undo = OperationSubject::Undo(Box::new(named), RestoreLimits::default());
-        assert_eq!(summary(&undo, &work), [""; 0]);
+        assert_eq!(after_title(&undo, &work), [""; 0]);
         let earlier = rewind(before(7, "b"));
-        assert_eq!(summary(&earlier, &work), ["Undoes turn t9 “a”."]);
+        assert_eq!(after_title(&earlier, &work), ["Undoes turn “a”."]);
     }
 
     #[test]
@@ -572,15 +707,15 @@ mod tests {
             ..PlannedWork::default()
         };
         let named = rewind(before(9, "a"));
-        assert_eq!(summary(&named, &work), ["Undoes a part of turn t9 “a”."]);
+        assert_eq!(after_title(&named, &work), ["Undoes a part of turn “a”."]);
         let limits = RestoreLimits {
             paths: vec![RelPath::new("cart.ts").unwrap()],
             lines: false,
         };
         let limited = OperationSubject::Rewind(before(9, "a"), limits.clone());
-        assert_eq!(summary(&limited, &work), [""; 0]);
-        assert_eq!(done(&limited), "Rewound cart.ts to before “a” (t9)");
-        assert_eq!(noun(&limited), "rewind of cart.ts to before “a” (t9)");
+        assert_eq!(after_title(&limited, &work), [""; 0]);
+        assert_eq!(done(&limited), "Rewound cart.ts to before “a”");
+        assert_eq!(noun(&limited), "rewind of cart.ts to before “a”");
         let lines = RestoreLimits {
             lines: true,
             ..limits
@@ -588,13 +723,13 @@ mod tests {
         let revert = OperationSubject::Revert(vec![before(9, "a")], lines);
         assert_eq!(
             title(&revert, 0),
-            "Revert “a” (t9, just now) in some lines of cart.ts"
+            "Revert “a” (just now) in some lines of cart.ts"
         );
-        assert_eq!(noun(&revert), "revert of “a” (t9) in some lines of cart.ts");
+        assert_eq!(noun(&revert), "revert of “a” in some lines of cart.ts");
         work.takes = vec![planned(1, 10, "b"), part, planned(1, 8, "c")];
         assert_eq!(
-            summary(&named, &work),
-            ["Undoes 2 turns (t8, t10) and a part of turn t9 “a”."]
+            after_title(&named, &work),
+            ["Undoes 2 turns (t8, t10) and a part of turn “a”."]
         );
     }
 
@@ -606,9 +741,13 @@ mod tests {
             stays: vec![planned(1, 9, "a"), planned(1, 8, "b")],
             ..PlannedWork::default()
         };
-        assert_eq!(summary(&subject, &work), ["Undoes turn t9 “a”."]);
+        assert_eq!(after_title(&subject, &work), ["Undoes turn “a”."]);
         work.takes = Vec::new();
-        assert_eq!(summary(&subject, &work), ["Keeps turn t9 “a”."]);
+        assert_eq!(after_title(&subject, &work), ["Keeps turn “a”."]);
+        // a conflict in the only session
+        assert!(!leaves_other_sessions(&subject, &work));
+        work.stays.push(planned(2, 10, "c"));
+        assert!(leaves_other_sessions(&subject, &work));
     }
 
     #[test]
@@ -621,7 +760,7 @@ mod tests {
             ..PlannedWork::default()
         };
         assert_eq!(
-            summary(&subject, &work),
+            after_title(&subject, &work),
             [
                 "Undoes 2 turns (t5, t7).",
                 "Your own edits in cart.ts stay."
@@ -631,11 +770,11 @@ mod tests {
         work.own_go = vec![path("a"), path("b")];
         work.unsaved = vec![(path("a"), "Neovim".into()), (path("b"), "Neovim".into())];
         assert_eq!(
-            summary(&subject, &work),
+            after_title(&subject, &work),
             [
                 "Undoes 2 turns (t5, t7) of session A.",
                 "Discards your own edits in 2 files.",
-                "Keeps turn t8 “Fix it” of session B.",
+                "Keeps turn “Fix it” of session B.",
                 "Your own edits in cart.ts stay.",
                 "Not saved in Neovim: a, b."
             ]

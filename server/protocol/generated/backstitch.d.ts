@@ -896,7 +896,7 @@ export interface Operation {
   id: string;
   kind: OperationKind;
   target: string;
-  /** For people: `rewind to before “Add a cart” (t4)`. */
+  /** For people: `rewind to before “Add a cart”`. */
   title: string;
   checkpoint: string | null;
   /** The operation that this undo or redo reverses. */
@@ -1171,12 +1171,16 @@ export interface PlanResult {
   nothing?: string;
   /** Set if git's HEAD was at another commit or branch. */
   git_head?: GitMoved;
-  /** For people: `Rewind to before “Add a cart” (t4, 2 min ago)`. */
+  /** For people: `Rewind to before “Add a cart” (2 min ago)`. */
   title: string;
-  /** Sentences for people about whose work goes and whose stays, the most important first. */
+  /** The sentence that a plan begins with, without a full stop and without ids: `Undoes turn “Add a cart” (codex, 2 min ago)`. */
+  sentence: string;
+  /** Further sentences for people about whose work goes and whose stays, the most important first. */
   summary: string[];
   /** True if there is nothing to do. */
   empty: boolean;
+  /** True if later work of other sessions stays, which `allSessions` undoes, too. */
+  other_sessions: boolean;
   /** True for an exact restore: as requested, else by the settings. */
   exact: boolean;
   /** The texts of changed files, if they were requested. Files that are not UTF-8 or too long are left out. */
@@ -1282,7 +1286,7 @@ export interface Program {
 
 /** A rewind that an agent proposes. */
 export interface ProposedPlan {
-  /** For example `rewind to before “Add a cart” (t4)`. */
+  /** For example `rewind to before “Add a cart”`. */
   title: string;
   /** The agent's reason. */
   reason: string | null;

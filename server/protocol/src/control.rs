@@ -144,7 +144,7 @@ shape! {
 
     /// A rewind that an agent proposes.
     pub struct ProposedPlan {
-        /// For example `rewind to before “Add a cart” (t4)`.
+        /// For example `rewind to before “Add a cart”`.
         pub title: String,
         /// The agent's reason.
         pub reason: Option<String>,

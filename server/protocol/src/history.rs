@@ -152,7 +152,7 @@ shape! {
         pub id: String,
         pub kind: OperationKind,
         pub target: String,
-        /// For people: `rewind to before “Add a cart” (t4)`.
+        /// For people: `rewind to before “Add a cart”`.
         pub title: String,
         pub checkpoint: Option<String>,
         /// The operation that this undo or redo reverses.

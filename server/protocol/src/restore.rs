@@ -45,12 +45,16 @@ shape! {
     pub struct PlanResult {
         #[serde(flatten)]
         pub plan: Plan,
-        /// For people: `Rewind to before “Add a cart” (t4, 2 min ago)`.
+        /// For people: `Rewind to before “Add a cart” (2 min ago)`.
         pub title: String,
-        /// Sentences for people about whose work goes and whose stays, the most important first.
+        /// The sentence that a plan begins with, without a full stop and without ids: `Undoes turn “Add a cart” (codex, 2 min ago)`.
+        pub sentence: String,
+        /// Further sentences for people about whose work goes and whose stays, the most important first.
         pub summary: Vec<String>,
         /// True if there is nothing to do.
         pub empty: bool,
+        /// True if later work of other sessions stays, which `allSessions` undoes, too.
+        pub other_sessions: bool,
         /// True for an exact restore: as requested, else by the settings.
         pub exact: bool,
         /// The texts of changed files, if they were requested. Files that are not UTF-8 or too long are left out.

@@ -171,7 +171,7 @@ impl ClientProposals {
             title: planned.title(),
             reason: reason.clone(),
             arguments: proposer.arguments,
-            summary: planned.shown.sentences(),
+            summary: planned.shown.after_title(),
             turns: planned.shown.document.takes.clone(),
             plan: planned.plan().fingerprint.clone(),
             files,

@@ -99,12 +99,12 @@ impl PlannedRewind {
     pub fn document(&self) -> Value {
         let mut document = to_protocol::value(&self.shown.document);
         document["title"] = json!(self.title());
-        document["summary"] = json!(self.shown.summary);
+        document["summary"] = json!(self.shown.sentences.after_title);
         bounds::trim(&mut document, REST);
         document
     }
 
-    /// For example `rewind to before “Add a cart” (t4)`.
+    /// For example `rewind to before “Add a cart”`.
     pub fn title(&self) -> String {
         restore_words::noun(&self.shown.subject)
     }
@@ -112,7 +112,7 @@ impl PlannedRewind {
     /// The plan in lines.
     pub fn text(&self) -> String {
         let mut text = format!("{}\n", self.title());
-        for sentence in &self.shown.summary {
+        for sentence in &self.shown.sentences.after_title {
             writeln!(text, "  {sentence}").ok();
         }
         for action in &self.shown.document.actions {

@@ -46,7 +46,7 @@ fn helix_rewinds_by_a_code_action() {
     helix.keys("\r");
     helix.is_like("question", "Rewind to before “make it two”");
     helix.keys("\r");
-    helix.is_like("rewound", "Rewound to before “make it two” (t1)");
+    helix.is_like("rewound", "Rewound to before “make it two”");
     helix.keys(":w\r");
     helix.shows("written");
     is_rewound(&world, "notes.md");
@@ -57,7 +57,7 @@ fn helix_rewinds_by_a_code_action() {
     helix.shows("Undo");
     helix.shows("2 files change");
     helix.keys("\r");
-    helix.is_like("undone", "Undid the rewind to before “make it two” (t1)");
+    helix.is_like("undone", "Undid the rewind to before “make it two”");
     helix.keys(":w\r");
     helix.shows("written");
     is_back(&world, "notes.md");
@@ -78,7 +78,7 @@ fn neovim_rewinds_by_a_lens() {
     neovim.keys("1\r");
     neovim.is_like("question", "Rewind to before “make it two”");
     neovim.keys("1\r");
-    neovim.shows("Rewound to before “make it two” (t1): 2 files (1 deleted, 1 to save).");
+    neovim.shows("Rewound to before “make it two”: 2 files (1 deleted, 1 to save).");
     // while it asks for ENTER, lenses are painted or not, as they came before or after it
     neovim.keys("\r");
     neovim.is_like("rewound", "2 checkpoints");
@@ -91,7 +91,7 @@ fn neovim_rewinds_by_a_lens() {
     neovim.keys("1\r");
     neovim.shows("1: Undo\n");
     neovim.keys("1\r");
-    neovim.shows("Undid the rewind to before “make it two” (t1)");
+    neovim.shows("Undid the rewind to before “make it two”");
     neovim.keys("\r");
     neovim.is_like("undone", "⟲ rewind to here");
     neovim.keys(":w\r");
@@ -119,7 +119,7 @@ fn emacs_rewinds_by_a_code_action() {
     emacs.keys("\r");
     emacs.is_like("question", "Rewind to before “make it two”");
     emacs.keys("\r");
-    emacs.is_like("rewound", "Rewound to before “make it two” (t1)");
+    emacs.is_like("rewound", "Rewound to before “make it two”");
     emacs.keys("\x18\x13");
     emacs.shows("Wrote");
     is_rewound(&world, "notes.txt");
@@ -129,7 +129,7 @@ fn emacs_rewinds_by_a_code_action() {
     emacs.keys("\r");
     emacs.shows("Choose an option");
     emacs.keys("\r");
-    emacs.is_like("undone", "Undid the rewind to before “make it two” (t1)");
+    emacs.is_like("undone", "Undid the rewind to before “make it two”");
     emacs.keys("\x18\x13");
     emacs.shows("Wrote");
     is_back(&world, "notes.txt");

@@ -63,7 +63,7 @@ fn an_action_reverts_the_hunk_at_the_cursor() {
     let [asked] = client.asked.as_slice() else {
         panic!("{:?}", client.asked)
     };
-    assert!(asked.contains("(t1, "), "{asked}");
+    assert!(asked.contains("” (just now)"), "{asked}");
     let counts = ": 1 file changes (1 merged with your edits).";
     assert!(asked.contains(counts), "{asked}");
     let expected = "mine\none\ntwo\nthree\nfour\nfive\n6\nseven\n8\nmine, too\n";
@@ -285,13 +285,14 @@ fn unreached_changes_are_reported_before_and_after() {
         panic!("{:?}", client.asked)
     };
     for part in [
-        "Rewind to before “something new” (t1, ",
+        "Rewind to before “something new” (",
         ": 1 file changes (1 deleted).",
         "Cannot be restored: 1 file with unsaved text, left as it is.",
     ] {
         assert!(asked.contains(part), "no {part:?} in {asked}");
     }
-    let said = "Rewound to before “something new” (t1): 1 file (1 deleted). Cannot be restored: 1 unsaved.";
+    let said =
+        "Rewound to before “something new”: 1 file (1 deleted). Cannot be restored: 1 unsaved.";
     client.until(|client| client.said.iter().any(|one| one == said));
     client.leave();
 }

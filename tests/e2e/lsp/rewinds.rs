@@ -358,7 +358,7 @@ fn plans_include_texts_for_clients_that_show_them() {
     let (plan, texts) = planned(&mut client, &json!({ "redo": true, "texts": true }));
     assert_eq!(texts[0], ("a.txt".to_owned(), json!(typed), json!(then)));
     assert_eq!(
-        plan["title"], "Redo the rewind to before “make it two” (t1)",
+        plan["title"], "Redo the rewind to before “make it two”",
         "{plan}"
     );
     assert!(planned(&mut client, &json!({ "redo": true })).1.is_empty());

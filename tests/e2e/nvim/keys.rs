@@ -21,7 +21,7 @@ fn every_key_of_the_timeline() {
     nvim.screen
         .until("closed", |screen| !screen.contains("Rewind to before"));
     nvim.screen.keys("x");
-    nvim.screen.shows("Revert “and five” (t2");
+    nvim.screen.shows("Revert “and five”");
     nvim.screen.keys("\r");
     nvim.screen.shows("Reverted: 1 file");
     assert!(world.read("src/a.txt").contains("five"));

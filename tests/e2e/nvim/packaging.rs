@@ -170,8 +170,7 @@ fn nothing_newer_than_neovim_0_11_is_needed() {
     nvim.screen.keys("\r");
     nvim.screen.shows("Rewound: 3 files");
     nvim.ex("Backstitch undo");
-    nvim.screen
-        .shows("Undo the rewind to before “make it two” (t1)");
+    nvim.screen.shows("Undo the rewind to before “make it two”");
     nvim.screen.keys("\r");
     nvim.screen.shows("Undone: 3 files");
     nvim.ex("Backstitch diff t1");

@@ -191,9 +191,11 @@ function stored({ predicted, fingerprint, input }: PauseDetails, { title, summar
     own_edits: [],
     plan: fingerprint,
     title: title ?? "",
+    sentence: sentence(title ?? ""),
     summary: summary ?? [],
     empty: input === null,
     exact: false,
+    other_sessions: false,
     texts: predicted
       .filter(
         ({ now, then, letter }) => (letter === "A" || now !== null) && (letter === "D" || then !== null),

@@ -141,7 +141,7 @@ export class Restores {
           now({ exact: false }),
         ),
       isRewind &&
-        plan.stays.length > 0 &&
+        plan.other_sessions &&
         typed.allSessions !== true &&
         way(
           "organization",

@@ -27,7 +27,7 @@ export const MAX_SHOWN = 200;
 /** `only`: the file to whose lines or changes the plan is restricted. */
 export function planText(plan: PlanResult, only: string | undefined, now: number, say: Say): PlanText {
   const scope = only === undefined ? [] : [say("Only these lines of {0}.", only)];
-  const sentences = [...scope, ...plan.summary.filter((text) => !isOfHead(text, plan))];
+  const sentences = [...scope, ...plan.summary];
   const above = [...sentences.slice(0, MAX_SENTENCES - 1), sentences.slice(MAX_SENTENCES - 1).join(" ")];
   // the sentence at the top names a single one
   const turns = plan.takes.length < 2 ? [] : plan.takes.map((turn) => turnLine(turn, now, say));
@@ -43,7 +43,7 @@ export function planText(plan: PlanResult, only: string | undefined, now: number
     ...paragraph(say("Cannot be restored"), notRestored(plan).map(gap)),
   ];
   const lines: Line[] = [
-    { now: say("Current files"), then: head(plan, now, say) },
+    { now: say("Current files"), then: head(plan, say) },
     ...(turns.length > 0
       ? [
           ...above.filter(Boolean).map(both),
@@ -64,46 +64,15 @@ export function planText(plan: PlanResult, only: string | undefined, now: number
 }
 
 /** The plan in one line: `Undoes turn “Number the notes” (claude-code, 2 min ago) · 4 files, +3 −3 · 1 conflict`. */
-function head(plan: PlanResult, now: number, say: Say): string {
+function head(plan: PlanResult, say: Say): string {
   const count = conflicts(plan.conflicts);
   return [
-    workOf(plan, now, say),
-    sessionOf(plan, say),
+    plan.sentence,
     fileCount(plan, say),
     count === 0 ? "" : count === 1 ? say("1 conflict") : say("{0} conflicts", count),
   ]
     .filter(Boolean)
     .join(" · ");
-}
-
-function workOf(plan: PlanResult, now: number, say: Say): string {
-  const { takes, brings_back } = plan;
-  const [turn, another] = takes;
-  const isBack = brings_back === true;
-  // ids are for commands
-  if (turn === undefined) return sentence(plan.title).replaceAll(/\b[tc]\d+, /g, "");
-  if (another !== undefined) {
-    return isBack ? say("Brings back {0} turns", takes.length) : say("Undoes {0} turns", takes.length);
-  }
-  const prompt = line(turn.prompt ?? "", 60);
-  const agent = [turn.agent, ago(turn.time, now, say)].filter(Boolean).join(", ");
-  const name = prompt === "" ? say("work without a prompt") : say("turn “{0}”", prompt);
-  const which = `${name} (${agent})`;
-  if (turn.part) return isBack ? say("Brings back a part of {0}", which) : say("Undoes a part of {0}", which);
-  return isBack ? say("Brings back {0}", which) : say("Undoes {0}", which);
-}
-
-/** The session whose work a plan concerns, where there are several. */
-function sessionOf({ takes, stays }: PlanResult, say: Say): string {
-  const own = new Set(takes.map(({ letter }) => letter));
-  const [letter] = own;
-  const isOneOfMany = own.size === 1 && stays.some((turn) => !own.has(turn.letter));
-  return isOneOfMany && letter !== undefined ? say("session {0}", letter) : "";
-}
-
-/** True for the sentence of the server that says what the head says. */
-function isOfHead(text: string, { takes }: PlanResult): boolean {
-  return takes.length > 0 && /^(?:Undoes|Brings back) (?:turn |\d+ turns|a part of turn |work )/.test(text);
 }
 
 /** Joins the last lines, so that VS Code folds none. */

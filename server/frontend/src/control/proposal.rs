@@ -10,7 +10,7 @@ pub const MAX_SHOWN: usize = 4 << 20;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Proposal {
-    /// For example `rewind to before “Add a cart” (t4)`.
+    /// For example `rewind to before “Add a cart”`.
     pub title: String,
     /// The agent's reason.
     pub reason: Option<String>,

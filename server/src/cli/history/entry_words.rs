@@ -68,7 +68,7 @@ pub fn target_name(engine: &Engine, target: &str) -> String {
     words.join(" ")
 }
 
-/// Describes the operation of a rewind node: `rewind to before “Add a cart” (t2)  op1`.
+/// Describes the operation of a rewind node: `rewind to before “Add a cart”  op1`.
 pub fn operation_text(entry: &Entry) -> String {
     match (&entry.operation, &entry.subject) {
         (Some(operation), Some(subject)) => {

@@ -43,7 +43,7 @@ pub fn text(engine: &Engine, shown: &ShownPlan, paint: Paint) -> String {
                     ..paint
                 }),
         );
-        for sentence in &shown.summary {
+        for sentence in &shown.sentences.after_title {
             text.push_str(&paint.on(DIM, &format!("  {sentence}\n")));
         }
         // a call under way was named before

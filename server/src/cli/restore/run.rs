@@ -126,14 +126,10 @@ fn decision(
 /// True if the plan leaves work of other sessions, which it could take along.
 fn has_theirs(job: &RestoreRun, shown: &ShownPlan) -> bool {
     let request = &job.request;
-    let takes = &shown.document.takes;
-    let is_other = |turn: &backstitch_protocol::PlannedTurn| {
-        takes.iter().all(|taken| taken.session != turn.session)
-    };
     matches!(request.goal, Goal::Rewind(_))
         && !request.all_sessions
         && request.session.is_none()
-        && shown.document.stays.iter().any(is_other)
+        && shown.leaves_other_sessions
 }
 
 fn dry_run(context: &CommandContext, job: &RestoreRun, shown: &ShownPlan) -> CliResult<()> {

@@ -215,7 +215,9 @@ pub async fn plan(server: &Arc<ServerState>, typed: PlanParams) -> Reply<PlanRes
         hunks,
         empty: shown.plan.is_empty(),
         exact: job.is_exact(),
-        summary: shown.sentences(),
+        summary: shown.after_first(),
+        sentence: shown.sentences.first,
+        other_sessions: shown.leaves_other_sessions,
         plan: shown.document,
         title: shown.title,
     })

@@ -324,7 +324,7 @@ pub async fn plan(
     shown: &ShownPlan,
 ) -> Reply<()> {
     let (plan, title) = (shown.plan.clone(), shown.title.clone());
-    let summary = shown.sentences().join("\n");
+    let summary = shown.after_title().join("\n");
     let text = handle.ask(move |engine| {
         let mut text = format!("{title}\n{summary}\n\n");
         for action in &plan.actions {

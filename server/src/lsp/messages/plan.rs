@@ -67,7 +67,7 @@ pub fn conflict(files: usize) -> String {
     )
 }
 
-/// Formats `Rewind to before “…” (t4): 3 files (1 merged, 1 deleted). Conflicts with your edits in a.rs. Cannot be restored: 2 uncertain.`
+/// Formats `Rewind to before “…”: 3 files (1 merged, 1 deleted). Conflicts with your edits in a.rs. Cannot be restored: 2 uncertain.`
 pub fn question(shown: &ShownPlan, decided: OnConflict) -> String {
     let plan = &shown.plan;
     let mut text = String::new();
@@ -81,7 +81,7 @@ pub fn question(shown: &ShownPlan, decided: OnConflict) -> String {
         files(plan, ["file changes", "files change"], 0)
     )
     .ok();
-    for sentence in shown.sentences() {
+    for sentence in shown.after_title() {
         write!(text, " {sentence}").ok();
     }
     if !plan.conflicts.is_empty() {
