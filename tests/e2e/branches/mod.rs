@@ -79,6 +79,13 @@ fn branches_keep_their_own_files() {
     assert!(after(time, &point["time"]), "{made:#}");
     let listed = world.json(["branch"])["branches"][1].clone();
     assert_eq!(
+        listed["checkpoints"],
+        Value::Null,
+        "nobody asked: {listed:#}"
+    );
+    let asked = ["branch", "list", "--checkpoints"];
+    let listed = world.json(asked)["branches"][1].clone();
+    assert_eq!(
         (&listed["created"], &listed["checkpoints"]),
         (time, &json!([]))
     );
@@ -110,7 +117,7 @@ fn branches_keep_their_own_files() {
     assert_eq!(world.read("a.txt"), SEVEN_LINES);
     world.ok(["switch", "main"]);
     assert_same(&world.tree(), &first);
-    let all = world.json(["branch"])["branches"].clone();
+    let all = world.json(asked)["branches"].clone();
     let idea2 = all
         .as_array()
         .expect("branches")

@@ -96,7 +96,11 @@ fn typed(world: &World, line: &str) -> Output {
 
 /// Everything that a command may have changed, except files.
 fn recorded(world: &World) -> [String; 3] {
-    let asked: [&[&str]; 3] = [&["log", "--all"], &["branch"], &["oplog"]];
+    let asked: [&[&str]; 3] = [
+        &["log", "--all"],
+        &["branch", "list", "--checkpoints"],
+        &["oplog"],
+    ];
     asked.map(|args| world.run(args.iter().chain(&["--json"])).stdout)
 }
 

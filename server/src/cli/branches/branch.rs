@@ -49,14 +49,18 @@ pub struct BranchArgs {
 impl BranchArgs {
     fn lists(&self) -> bool {
         let creates = self.rev.is_some() || self.new.is_some();
-        !creates && matches!(self.command, Some(BranchCommand::List) | None)
+        !creates && matches!(self.command, Some(BranchCommand::List { .. }) | None)
     }
 }
 
 #[derive(Debug, Subcommand)]
 pub enum BranchCommand {
     /// List all branches, deleted ones last
-    List,
+    List {
+        /// With --json: add the ids of all checkpoints of each branch
+        #[arg(long)]
+        checkpoints: bool,
+    },
     /// Create a branch
     Create {
         /// Name of the new branch
@@ -91,7 +95,7 @@ impl TerminalCommand for BranchArgs {
         match &self.command {
             None if self.lists() => reads("branch"),
             None => records("branch"),
-            Some(BranchCommand::List) => reads("branch list"),
+            Some(BranchCommand::List { .. }) => reads("branch list"),
             Some(BranchCommand::Create { .. }) => records("branch create"),
             Some(BranchCommand::Switch(options)) => {
                 decides_unless(options.confirm.dry_run, "branch switch")
@@ -160,7 +164,8 @@ fn run(context: &mut CommandContext, options: &BranchArgs) -> CliResult<()> {
             let (name, from) = (options.new.as_deref(), options.from.as_deref());
             create(context, name.unwrap_or_default(), from.unwrap_or("@"), None)
         }
-        (Some(BranchCommand::List) | None, ..) => list(context),
+        (Some(BranchCommand::List { checkpoints }), ..) => list(context, *checkpoints),
+        (None, ..) => list(context, false),
     }
 }
 
@@ -195,15 +200,18 @@ pub fn created(context: &CommandContext, branch: &BranchInfo, from: NodeId) -> C
     ))
 }
 
-fn list(context: &CommandContext) -> CliResult<()> {
+/// `checkpoints`: the JSON has the ids of all checkpoints of each branch.
+fn list(context: &CommandContext, checkpoints: bool) -> CliResult<()> {
     let branches = context.engine.history().branches()?;
     if context.out.json {
         let all: Vec<Value> = branches
             .iter()
             .map(|branch| {
                 let mut shape = to_protocol::value(&to_protocol::branch(branch));
-                let ids = context.engine.forks().nodes_of(branch.id)?;
-                shape["checkpoints"] = ids.iter().map(|id| json!(id.to_string())).collect();
+                if checkpoints {
+                    let ids = context.engine.forks().nodes_of(branch.id)?;
+                    shape["checkpoints"] = ids.iter().map(|id| json!(id.to_string())).collect();
+                }
                 Ok(shape)
             })
             .collect::<CliResult<_>>()?;
@@ -246,7 +254,7 @@ fn only_main(out: &Out) -> CliResult<()> {
     if out.json {
         return out::answer(json!({ "branches": [{
             "name": "main", "head": null, "parent": null, "fork_point": null, "created": null,
-            "description": null, "current": true, "deleted": false, "root": null, "checkpoints": [],
+            "description": null, "current": true, "deleted": false, "root": null,
         }] }));
     }
     let line = TextLine::new().add(GREEN, "* main  ");
