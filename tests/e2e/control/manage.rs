@@ -479,3 +479,49 @@ fn an_empty_expression_is_refused() {
         "{error}"
     );
 }
+
+/// `pause` says how it is cancelled, and the list says what a breakpoint does besides.
+#[test]
+fn the_list_says_all_of_a_breakpoint() {
+    let world = world();
+    began(&world);
+    let paused = world.ok(["pause"]).stdout;
+    let cancel = "`backstitch breakpoint remove b1` cancels the pause";
+    assert!(paused.contains(cancel), "{paused}");
+    let add = ["breakpoint", "add", "tool"];
+    let deny = ["Edit", "--action", "deny", "--message", "Use the helper."];
+    world.ok(add.iter().chain(&deny));
+    world.ok(add.iter().chain(&["Write", "--unattended", "hold"]));
+    let list = world.ok(["breakpoint", "list"]).stdout;
+    let rows: Vec<&str> = list.lines().collect();
+    assert!(rows[0].contains("b1   next call"), "{list}");
+    assert!(rows[0].contains("not of subagents"), "{list}");
+    for words in ["any", "once"] {
+        assert!(!rows[0].contains(words), "{list}");
+    }
+    assert!(rows[1].contains("Edit  deny  “Use the helper.”"), "{list}");
+    assert!(rows[2].contains("Write  unattended hold"), "{list}");
+    world.ok(["breakpoint", "remove", "b1"]);
+    assert_eq!(hits(&world).len(), 2, "{list}");
+}
+
+/// `pauses` has the number of the last event, as the language server's answer does, and `inspect` has the prediction.
+#[test]
+fn json_has_what_the_protocol_has() {
+    let world = world();
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let input = edit(&world, "a.txt", "one", "1");
+    let mut watcher = Watcher::start(&world);
+    let hook = HeldHook::start(&world, &before(&agent, "c1", "Edit", &input), 600);
+    watcher.until("held");
+    let listed = world.json(["pauses"]);
+    assert!(listed["seq"].as_i64() > Some(0), "{listed:#}");
+    let pause = world.json(["inspect", "p1"])["pause"].clone();
+    assert_eq!(
+        pause["predicted"][0]["then"], "1\ntwo\nthree\n",
+        "{pause:#}"
+    );
+    world.ok(["resume", "p1"]);
+    hook.answer();
+}

@@ -46,7 +46,8 @@ fn pause(context: &ControlContext, options: &PauseArgs) -> CliResult<()> {
     if context.out.json {
         return out::answer(json!({ "breakpoint": view::breakpoint(&made) }));
     }
-    context
-        .out
-        .remark("The next call is held. `backstitch pauses --watch` shows it.\n")
+    context.out.remark(&format!(
+        "The next call is held. `backstitch pauses --watch` shows it; `backstitch breakpoint remove {}` cancels the pause.\n",
+        made.id
+    ))
 }

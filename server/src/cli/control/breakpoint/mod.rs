@@ -23,6 +23,9 @@ use crate::terminal::error::{CliError, CliResult};
 use crate::terminal::line::TextLine;
 use crate::terminal::out;
 
+/// Maximum columns of a message in the list.
+const MESSAGE_COLUMNS: usize = 60;
+
 /// Manage breakpoints on agents' tool calls
 #[derive(Debug, Args)]
 #[command(
@@ -422,59 +425,22 @@ fn list(context: &ControlContext) -> CliResult<()> {
 fn line(one: &Breakpoint, region: Option<RegionState>) -> TextLine {
     let style = if one.enabled { BOLD } else { DIM };
     let mark = if one.enabled { "● " } else { "○ " };
-    let mut more = String::new();
-    let mut add = |text: String| {
-        more.push_str("  ");
-        more.push_str(&text);
+    let more: String = remarks_of(one, region)
+        .into_iter()
+        .map(|text| format!("  {text}"))
+        .collect();
+    // made by `pause`
+    let is_pause = matches!(one.spec, BreakpointSpec::Any(_));
+    let kind = if is_pause {
+        "next call"
+    } else {
+        one.spec.kind()
     };
-    if let BreakpointSpec::Line(set) = &one.spec {
-        match region {
-            Some(RegionState::Present(now)) if now != set.lines() => {
-                add(format!("now {now}"));
-            }
-            Some(RegionState::Gone) => add("its lines are gone".to_owned()),
-            _ => {}
-        }
-    }
-    if one.moment != one.spec.usual_moment() {
-        add("after the call".to_owned());
-    }
-    let action = match one.action {
-        BreakpointAction::Pause => None,
-        BreakpointAction::Log => Some("log"),
-        BreakpointAction::Deny => Some("deny"),
-    };
-    if let Some(action) = action {
-        add(action.to_owned());
-    }
-    if let Some(jq) = &one.condition {
-        add(format!("when {}", render::clean(jq)));
-    }
-    if let Some(when) = one.hits_when {
-        add(format!("hits {when}"));
-    }
-    let scope = &one.scope;
-    let named = [
-        ("agent", &scope.agent),
-        ("session", &scope.session),
-        ("subagent", &scope.subagent),
-    ];
-    for (name, value) in named {
-        if let Some(value) = value {
-            add(format!("{name} {}", render::clean(value)));
-        }
-    }
-    if one.once {
-        add("once".to_owned());
-    }
-    if !one.enabled {
-        add("disabled".to_owned());
-    }
     let hits = usize::try_from(one.hits).unwrap_or(0);
     let line = TextLine::new()
         .add(if one.enabled { GREEN } else { DIM }, mark)
         .column(style, &one.id.to_string(), 5)
-        .column(PLAIN, one.spec.kind(), 11)
+        .column(PLAIN, kind, 11)
         .add(style, render::clean(&one.spec.summary()))
         .add(DIM, more)
         .right(render::plural(hits, "hit", "hits"));
@@ -485,6 +451,63 @@ fn line(one: &Breakpoint, region: Option<RegionState>) -> TextLine {
         ),
         None => line,
     }
+}
+
+/// The remarks on a breakpoint that follow its parameters: state of its lines, action, conditions, scope, outcomes.
+fn remarks_of(one: &Breakpoint, region: Option<RegionState>) -> Vec<String> {
+    let mut all = Vec::new();
+    if let BreakpointSpec::Line(set) = &one.spec {
+        match region {
+            Some(RegionState::Present(now)) if now != set.lines() => {
+                all.push(format!("now {now}"));
+            }
+            Some(RegionState::Gone) => all.push("its lines are gone".to_owned()),
+            _ => {}
+        }
+    }
+    if one.moment != one.spec.usual_moment() {
+        all.push("after the call".to_owned());
+    }
+    let action = match one.action {
+        BreakpointAction::Pause => None,
+        BreakpointAction::Log => Some("log"),
+        BreakpointAction::Deny => Some("deny"),
+    };
+    all.extend(action.map(str::to_owned));
+    if let Some(jq) = &one.condition {
+        all.push(format!("when {}", render::clean(jq)));
+    }
+    if let Some(when) = one.hits_when {
+        all.push(format!("hits {when}"));
+    }
+    let is_pause = matches!(one.spec, BreakpointSpec::Any(_));
+    let scope = &one.scope;
+    let named = [
+        ("agent", &scope.agent),
+        ("session", &scope.session),
+        ("subagent", &scope.subagent),
+    ];
+    for (name, value) in named {
+        match value.as_deref() {
+            Some("main") if is_pause => all.push("not of subagents".to_owned()),
+            Some(value) => all.push(format!("{name} {}", render::clean(value))),
+            None => {}
+        }
+    }
+    if one.once && !is_pause {
+        all.push("once".to_owned());
+    }
+    if let Some(outcome) = one.unattended {
+        all.push(format!("unattended {}", outcome.name()));
+    }
+    if let Some(message) = &one.message {
+        let message = render::cut(&render::clean(message), MESSAGE_COLUMNS);
+        all.push(format!("“{message}”"));
+    }
+    if !one.enabled {
+        all.push("disabled".to_owned());
+    }
+    all
 }
 
 fn remove(context: &ControlContext, id: &str) -> CliResult<()> {
