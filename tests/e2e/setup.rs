@@ -183,7 +183,10 @@ fn helix_gets_the_server_beside_others() {
 
         let print = world.ok(args.iter().chain(&["--print"]));
         assert_eq!(read(), MINE);
-        world.ok(args);
+        let done = world.ok(args).stdout;
+        // the entries that another language needs are shown
+        let entry = "[[language]]\nname = \"kotlin\"\nlanguage-servers = [";
+        assert!(done.contains(entry), "{done}");
         let written = read();
         assert_eq!(print.stdout, written);
         for part in [

@@ -42,7 +42,8 @@ const EDITORS: &[EditorSetup] = &[
         aliases: &["hx"],
         path: "helix/languages.toml",
         method: SetupMethod::Helix,
-        note: "Helix lists the servers of each language: add an entry like these for another language.",
+        note: "For a language that is not in it, add its servers and `backstitch`, for example:\n\n\
+               [[language]]\nname = \"kotlin\"\nlanguage-servers = [\"kotlin-language-server\", \"backstitch\"]",
     },
     EditorSetup {
         name: "neovim",
