@@ -94,9 +94,7 @@ pub fn names(command: &str, cwd: &Path) -> Vec<PathBuf> {
             dir = absolute(&dir, Path::new(to));
             continue;
         }
-        // the program itself is a path only if it is written as one
-        let skip = usize::from(words.first().is_some_and(|word| !word.contains('/')));
-        for word in words.iter().skip(skip) {
+        for word in arguments(&words) {
             // --output=FILE, of=FILE
             let word = match word.split_once('=') {
                 Some((name, value)) if !name.contains('/') => value,
@@ -112,6 +110,36 @@ pub fn names(command: &str, cwd: &Path) -> Vec<PathBuf> {
         }
     }
     names
+}
+
+/// Words of a shell's grammar that stand before a program.
+const KEYWORDS: [&str; 9] = [
+    "if", "then", "elif", "else", "while", "until", "do", "!", "{",
+];
+
+/// Returns the words of a simple command that may be paths: no keywords, no variable of a loop, no expression of `sed`. The
+/// program is a path only if it is written as one.
+fn arguments(words: &[String]) -> Vec<&String> {
+    let is_keyword = |word: &&String| KEYWORDS.contains(&word.as_str());
+    let words: Vec<&String> = words.iter().skip_while(is_keyword).collect();
+    match words.as_slice() {
+        [keyword, _, of, rest @ ..]
+            if matches!(keyword.as_str(), "for" | "select") && *of == "in" =>
+        {
+            rest.to_vec()
+        }
+        [keyword, ..] if matches!(keyword.as_str(), "for" | "select") => Vec::new(),
+        [program, rest @ ..] if *program == "sed" => {
+            let script = rest.iter().position(|word| !word.starts_with('-'));
+            let paths = rest.iter().enumerate();
+            paths
+                .filter(|(at, _)| Some(*at) != script)
+                .map(|(_, word)| *word)
+                .collect()
+        }
+        [program, rest @ ..] if !program.contains('/') => rest.to_vec(),
+        all => all.to_vec(),
+    }
 }
 
 fn is_plain(word: &str) -> bool {

@@ -19,7 +19,14 @@ fn shell_commands_are_not_predicted_but_their_paths_are_named() {
     };
     assert_eq!(
         names(json!("sed -i 's/a b/c/' src/main.rs")),
-        "/w/s/a b/c /w/src/main.rs"
+        "/w/src/main.rs"
+    );
+    // words of the grammar are no paths
+    assert_eq!(
+        names(json!(
+            "for i in a.txt b.txt; do sed 's/1/one/' $i c.txt; done; if cat d; then touch e; fi"
+        )),
+        "/w/a.txt /w/b.txt /w/c.txt /w/d /w/e"
     );
     assert_eq!(
         names(json!("cat a.txt > 'b c.txt' 2>/dev/null && rm -f Makefile")),
