@@ -5,6 +5,7 @@ pub mod control;
 pub mod file_changes;
 pub mod host;
 pub mod json_text;
+pub mod markdown;
 pub mod opening;
 pub mod query;
 pub mod render;

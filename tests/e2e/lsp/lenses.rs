@@ -112,7 +112,7 @@ fn a_hover_names_the_author_of_a_line() {
     // some editors show backslashes: only characters with a meaning have one
     let (typed, shown) = (
         "a `b_c` [d](e) _f_ g_h <i> \\* ~/j k! $5 & 1 < 2 | l > m * n",
-        "a `b_c` \\[d](e) \\_f\\_ g_h \\<i> \\\\\\* ~/j k! $5 & 1 < 2 | l > m * n",
+        "a `b_c` \\[d](e) `_f_` g_h \\<i> \\\\\\* ~/j k! $5 & 1 < 2 | l > m * n",
     );
     agent.prompt(typed);
     agent.edit("a.txt", "three\n", "3\n");

@@ -11,13 +11,13 @@ pub mod refusal;
 pub mod view;
 
 use std::fmt::Write as _;
-use std::ops::RangeInclusive;
 
 use backstitch_core::model::Certainty;
 use backstitch_core::model::Turn;
 use backstitch_core::{AgentWork, Author, By};
 
 use crate::lsp::documents::blame_groups::Group;
+use crate::markdown::escaped;
 use crate::render::{self, Paint};
 
 /// Maximum columns of a prompt in a lens.
@@ -232,54 +232,6 @@ pub fn more_lines(count: usize) -> String {
 /// Formats the number of files that are left out.
 pub fn more_files(count: usize) -> String {
     format!(" … {}", render::plural(count, "more file", "more files"))
-}
-
-/// Escapes foreign text for Markdown, in the middle of a line. Some editors show the backslashes, so a character gets one
-/// only where it would have a meaning. Words between two backticks are shown as code.
-pub fn escaped(text: &str) -> String {
-    let chars: Vec<char> = text.chars().collect();
-    let code = code_spans(&chars);
-    let mut escaped = String::with_capacity(text.len());
-    for (at, c) in chars.iter().enumerate() {
-        let in_code = code.iter().any(|span| span.contains(&at));
-        if !in_code && has_meaning(&chars, at) {
-            escaped.push('\\');
-        }
-        escaped.push(*c);
-    }
-    escaped
-}
-
-/// True if a character outside of code has a meaning in Markdown where it stands.
-fn has_meaning(chars: &[char], at: usize) -> bool {
-    let before = at.checked_sub(1).map(|at| chars[at]);
-    let after = chars.get(at + 1).copied();
-    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    let is_alone = |c: Option<char>| c.is_none_or(char::is_whitespace);
-    let is_twice = || chars.iter().filter(|c| **c == chars[at]).count() > 1;
-    match chars[at] {
-        '`' | '[' => true,
-        '\\' => after.is_some_and(|c| c.is_ascii_punctuation()),
-        '*' => is_twice() && !(is_alone(before) && is_alone(after)),
-        // within a word it is no emphasis
-        '_' => is_twice() && !(is_word(before) && is_word(after)),
-        '~' => is_twice(),
-        // VS Code reads `$(name)` as an icon
-        '$' => is_twice() || after == Some('('),
-        '<' => after.is_some_and(|c| c.is_alphabetic() || "/!?".contains(c)),
-        '&' => after.is_some_and(|c| c.is_alphabetic() || c == '#'),
-        _ => false,
-    }
-}
-
-/// Returns the parts of a text between single backticks, with these. Empty unless all of them come in pairs.
-fn code_spans(chars: &[char]) -> Vec<RangeInclusive<usize>> {
-    let ticks: Vec<usize> = (0..chars.len()).filter(|at| chars[*at] == '`').collect();
-    let are_neighbours = ticks.windows(2).any(|two| two[0] + 1 == two[1]);
-    if ticks.len() % 2 == 1 || are_neighbours {
-        return Vec::new();
-    }
-    ticks.chunks(2).map(|two| two[0]..=two[1]).collect()
 }
 
 /// Answers to questions.
