@@ -156,6 +156,15 @@ impl PlainClient {
         }
     }
 
+    /// Sends a signal, such as `-STOP`, to the server.
+    pub fn signal(&self, signal: &str) {
+        let id = self.child.id().to_string();
+        let sent = std::process::Command::new("kill")
+            .args([signal, &id])
+            .status();
+        assert!(sent.expect("kill").success());
+    }
+
     pub fn begun(world: &World) -> Self {
         let mut client = Self::start(world);
         client.begin("2025-11-25");

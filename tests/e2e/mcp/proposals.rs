@@ -1,11 +1,15 @@
 //! Proposed rewinds: another process decides, and the files are as they should be.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
 use super::{LibraryClient, PlainClient, recorded, tools};
-use crate::control::Watcher;
+use crate::control::{HeldHook, Watcher, before, began, edit};
+use crate::editors::screen;
 use crate::lsp::client::{Client, Editor};
-use crate::support::World;
+use crate::support::limits::EVENT_TIMEOUT;
+use crate::support::{World, binary};
 
 /// The file of `recorded` as it is, and after a rewind of the turn that keeps the user's line.
 const NOW: &str = "one\nTWO\nthree\nmine\n";
@@ -410,4 +414,38 @@ fn a_proposed_rewind_takes_two_decisions() {
     world.ok(["resume"]);
     assert_eq!(world.read("a.txt"), REWOUND);
     client.leave();
+}
+
+/// Ctrl-C ends `debug` while a decision is carried out, also after its REPL was used. The decision stands.
+#[test]
+fn an_interrupt_ends_debug_while_a_proposal_is_carried_out() {
+    let world = recorded();
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let editing = began(&world);
+    let input = edit(&world, "a.txt", "one", "1");
+    let hook = HeldHook::start(&world, &before(&editing, "c1", "Edit", &input), 600);
+    let mut debug = screen::Editor::start(&world, "debug-interrupted", binary::path(), &["debug"]);
+    debug.shows("(p1)");
+    debug.keys("!echo here\r");
+    debug.shows("\nhere");
+    debug.keys("c");
+    hook.answer();
+    let mut agent = PlainClient::begun(&world);
+    let id = agent.send_call("propose_rewind", &json!({ "reason": "wrong word" }));
+    debug.shows("(p2)");
+    // the server cannot carry it out
+    agent.signal("-STOP");
+    debug.keys("c");
+    let until = Instant::now() + EVENT_TIMEOUT;
+    let state = || world.json(["inspect", "p2"])["pause"]["state"].clone();
+    while state() != "decided" {
+        assert!(Instant::now() < until, "{}", debug.screen());
+        std::thread::yield_now();
+    }
+    debug.keys("\x03");
+    debug.shows("The decision on p2 stands. `backstitch pauses --all` shows its outcome.");
+    debug.ends();
+    agent.signal("-CONT");
+    let answer = result(&mut agent, id);
+    assert_eq!(answer["structuredContent"]["state"], "applied");
 }

@@ -134,8 +134,18 @@ fn carry_out(context: &ControlContext, pause: &Pause, decision: &PauseDecision) 
 
 /// Waits until a decision is carried out.
 pub fn carried_out(control: &Control, workspace: &Workspace, undone: Undone) -> CliResult<Decided> {
+    carried_out_until(control, workspace, undone, &|| false)
+}
+
+/// The same. `is_over`: asked from time to time; true ends the wait with an error, and the decision stands.
+pub fn carried_out_until(
+    control: &Control,
+    workspace: &Workspace,
+    undone: Undone,
+    is_over: &dyn Fn() -> bool,
+) -> CliResult<Decided> {
     let one = Config::of(workspace).eval_timeout();
-    Ok(undone.carried_out(control, one, &|| false)?)
+    Ok(undone.carried_out(control, one, is_over)?)
 }
 
 /// Lets a held call continue with the input that it has now, or with another one, and says so.

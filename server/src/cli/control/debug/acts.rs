@@ -6,7 +6,7 @@ use backstitch_core::restore::OnConflict;
 
 use super::debugger::{Debugger, Next, Talking};
 use crate::cli::control::decide::{self, StepHow};
-use crate::cli::control::repl::{Talk, Went};
+use crate::cli::control::repl::{Interrupts, Talk, Went};
 use crate::cli::control_context::FACE;
 use crate::control::acts::{self, Back, GoOnObstacle, GoingOn, OwnEditor};
 use crate::control::shown;
@@ -35,8 +35,11 @@ impl<'a> Debugger<'a> {
         Ok(Next::Show(told))
     }
 
+    /// Waits until a decision is carried out, or for Ctrl-C: the decision stands then.
     fn carried_out(&self, undone: Undone) -> CliResult<Decided> {
-        decide::carried_out(&self.control, &self.context.workspace, undone)
+        let interrupts = self.interrupts.as_ref();
+        let is_over = || interrupts.is_some_and(Interrupts::is_pressed);
+        decide::carried_out_until(&self.control, &self.context.workspace, undone, &is_over)
     }
 
     /// Lets the call continue as it was shown.
@@ -170,7 +173,12 @@ impl<'a> Debugger<'a> {
         let talking = if let Some(talking) = self.talking.take() {
             talking
         } else {
-            let talk = Talk::start(self.context, pause, Self::answer)?;
+            let interrupts = match self.interrupts.take() {
+                Some(interrupts) => interrupts,
+                None => Interrupts::catch()?,
+            };
+            let interrupts = self.interrupts.insert(interrupts).clone();
+            let talk = Talk::start(self.context, pause, Self::answer, interrupts)?;
             let line = talk.line(pause)?;
             let pause = pause.id;
             Talking { pause, talk, line }

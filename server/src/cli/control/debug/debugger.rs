@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::typed::Typed;
 use crate::cli::control::held_text::{self, HeldExtent};
 use crate::cli::control::pauses;
-use crate::cli::control::repl::{ReplLine, Talk};
+use crate::cli::control::repl::{Interrupts, ReplLine, Talk};
 use crate::cli::control_context::{ControlContext, FACE};
 use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
@@ -48,6 +48,8 @@ pub struct Debugger<'a> {
     /// The call that the user wants to see.
     pub chosen: Option<PauseId>,
     pub talking: Option<Talking<'a>>,
+    /// Ctrl-C, once a REPL has caught it.
+    pub interrupts: Option<Interrupts>,
 }
 
 impl Debugger<'_> {

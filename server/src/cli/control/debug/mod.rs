@@ -18,6 +18,7 @@ use self::typed::{Input, Typed};
 use crate::cli::command::{DeclaredCommand, OnCalls, TerminalCommand, decides};
 use crate::cli::complete;
 use crate::cli::control::pauses;
+use crate::cli::control::repl::Interrupts;
 use crate::cli::control_context::ControlContext;
 use crate::control::{shown, words};
 use crate::render::{self, DIM};
@@ -80,6 +81,7 @@ fn debug(context: &ControlContext, options: &DebugArgs) -> CliResult<()> {
         rejected: None,
         chosen: None,
         talking: None,
+        interrupts: None,
     };
     let outcome = debugger.run();
     debugger.end_talk()?;
@@ -135,7 +137,12 @@ impl Debugger<'_> {
             // its input may have been changed elsewhere
             let now = self.control.pauses().get(pause.id)?;
             let now = now.unwrap_or_else(|| pause.clone());
-            match self.act(&now, line.trim()) {
+            let next = self.act(&now, line.trim());
+            if self.interrupts.as_ref().is_some_and(Interrupts::take) {
+                self.say_interrupted(pause.id)?;
+                return Ok(false);
+            }
+            match next {
                 Ok(Next::Show(told)) => {
                     self.tell_decided(pause.id, &told)?;
                     return Ok(true);
@@ -161,6 +168,18 @@ impl Debugger<'_> {
                 }
             }
         }
+    }
+
+    /// Ctrl-C ends `debug`, also while a decision is carried out.
+    fn say_interrupted(&self, id: PauseId) -> CliResult<()> {
+        let now = self.control.pauses().get(id)?;
+        let is_held = now.is_some_and(|now| now.is_open());
+        let text = if is_held {
+            format!("{id} stays held. `backstitch debug` shows it again.\n")
+        } else {
+            format!("The decision on {id} stands. `backstitch pauses --all` shows its outcome.\n")
+        };
+        self.context.out.remark(&text)
     }
 
     /// Waits for a key at a call. The news is that the call was decided elsewhere.

@@ -10,8 +10,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
 use self::output::output;
-pub use self::talk::Talk;
 use self::talk::talk;
+pub use self::talk::{Interrupts, Talk};
 pub use self::typed::{ReplLine, failed};
 pub use self::words::Went;
 

@@ -24,7 +24,7 @@ const ASSIGNED: &str = "Names that you assign are this REPL's own: the program k
 /// `inputs`: those to evaluate; without any, they are typed.
 pub fn talk(context: &ControlContext, pause: Option<&str>, inputs: &[String]) -> CliResult<()> {
     let pause = context.required()?.pauses().open(pause, None)?;
-    let talk = Talk::start(context, &pause, out::answer)?;
+    let talk = Talk::start(context, &pause, out::answer, Interrupts::catch()?)?;
     let outcome = if inputs.is_empty() {
         talk.converse(&pause)
     } else {
@@ -34,6 +34,33 @@ pub fn talk(context: &ControlContext, pause: Option<&str>, inputs: &[String]) ->
     outcome
 }
 
+/// Ctrl-C while no key is read. The program catches the signal from the first session on.
+#[derive(Clone, Debug)]
+pub struct Interrupts {
+    is_pressed: Arc<AtomicBool>,
+}
+
+impl Interrupts {
+    pub fn catch() -> CliResult<Self> {
+        let is_pressed = Arc::new(AtomicBool::new(false));
+        if std::io::stdin().is_terminal() {
+            // while a line is typed, the editor reads the key itself
+            signal_hook::flag::register(signal_hook::consts::SIGINT, is_pressed.clone())
+                .map_err(|error| CliError::failed(format!("Ctrl-C: {error}")))?;
+        }
+        Ok(Self { is_pressed })
+    }
+
+    pub fn is_pressed(&self) -> bool {
+        self.is_pressed.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the key was pressed, and forgets it.
+    pub fn take(&self) -> bool {
+        self.is_pressed.swap(false, Ordering::Relaxed)
+    }
+}
+
 /// A session of the terminal at a pause.
 pub struct Talk<'a> {
     context: &'a ControlContext<'a>,
@@ -41,8 +68,7 @@ pub struct Talk<'a> {
     session: ReplSession,
     /// Writes an entry as JSON.
     answer: fn(Value) -> CliResult<()>,
-    /// Ctrl-C was pressed during an evaluation.
-    is_interrupted: Arc<AtomicBool>,
+    interrupts: Interrupts,
 }
 
 impl<'a> Talk<'a> {
@@ -50,6 +76,7 @@ impl<'a> Talk<'a> {
         context: &'a ControlContext<'a>,
         pause: &Pause,
         answer: fn(Value) -> CliResult<()>,
+        interrupts: Interrupts,
     ) -> CliResult<Self> {
         let control = context.required()?;
         if pause.state != PauseState::Held {
@@ -59,18 +86,12 @@ impl<'a> Talk<'a> {
         let face = format!("{FACE} {}", std::process::id());
         control.pauses().acknowledge(pause.id, &face)?;
         let session = control.repls().start(pause.id, FACE)?;
-        let is_interrupted = Arc::new(AtomicBool::new(false));
-        if std::io::stdin().is_terminal() {
-            // while a line is typed, the editor reads the key itself
-            signal_hook::flag::register(signal_hook::consts::SIGINT, is_interrupted.clone())
-                .map_err(|error| CliError::failed(format!("Ctrl-C: {error}")))?;
-        }
         Ok(Self {
             context,
             control,
             session,
             answer,
-            is_interrupted,
+            interrupts,
         })
     }
 
@@ -153,9 +174,13 @@ impl<'a> Talk<'a> {
     fn ask(&self, input: &str) -> CliResult<ReplEntry> {
         let timeout = Config::of(&self.context.workspace).eval_timeout();
         let id = self.control.repls().ask(&self.session.id, input, timeout)?;
-        self.is_interrupted.store(false, Ordering::Relaxed);
-        let is_over = || self.is_interrupted.load(Ordering::Relaxed);
-        let entry = match self.control.repls().answer_to(id, &is_over) {
+        self.interrupts.take();
+        let answer = self
+            .control
+            .repls()
+            .answer_to(id, &|| self.interrupts.is_pressed());
+        self.interrupts.take();
+        let entry = match answer {
             Err(Error::CalledOff) => {
                 return Err(CliError::refused("stopped").hint(
                     "a shell command and jq have ended; code of a program may continue in it",
