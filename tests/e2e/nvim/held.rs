@@ -1,4 +1,4 @@
-//! Held calls and breakpoints in Neovim.
+//! Held calls in Neovim: announced, shown, decided.
 
 use serde_json::{Value, json};
 
@@ -8,23 +8,42 @@ use crate::control::{HeldHook, before, decision, edit, reason};
 use crate::support::World;
 use crate::support::agent::Agent;
 
-const TEXT: &str = "one\ntwo\nthree\n";
+pub const TEXT: &str = "one\ntwo\nthree\n";
 
 /// Keys of debuggers, as a terminal sends them.
 const F5: &str = "\x1b[15~";
 const F10: &str = "\x1b[21~";
 const F11: &str = "\x1b[23~";
 
-fn world() -> World {
+pub fn world() -> World {
     rig::world(&[("a.txt", TEXT)])
 }
 
 /// Waits until a file of a held call is shown.
 #[track_caller]
-fn is_shown(nvim: &Neovim, pause: &str, path: &str) {
+pub fn is_shown(nvim: &Neovim, pause: &str, path: &str) {
     nvim.waits(&format!(
         "vim.fn.bufwinid('backstitch-held://{pause}/then/{path}') > 0"
     ));
+}
+
+/// An agent whose edits are held, in a Neovim that shows the held call.
+pub fn held_edit<'w>(
+    world: &'w World,
+    name: &'static str,
+) -> Option<(Neovim<'w>, Agent<'w>, HeldHook)> {
+    let mut nvim = Neovim::start(world, name, &["a.txt"])?;
+    nvim.is_attached();
+    world.ok(["breakpoint", "add", "tool", "*"]);
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("make it two");
+    let input = edit(world, "a.txt", "two", "2");
+    let hook = HeldHook::start(world, &before(&agent, "c1", "Edit", &input), 600);
+    nvim.says("claude-code is held: Edit a.txt");
+    nvim.ex("Backstitch pauses");
+    is_shown(&nvim, "p1", "a.txt");
+    Some((nvim, agent, hook))
 }
 
 /// S2-013: a call that a breakpoint at a line holds is announced without taking the focus, shown, changed on the right side,
@@ -236,7 +255,7 @@ fn every_key_of_a_held_call() {
     let answer = first.answer();
     assert_eq!(decision(&answer), Some("deny"));
     assert!(
-        reason(&answer).contains("reverted your last 1 step"),
+        reason(&answer).contains("reverted your last step"),
         "{answer:#}"
     );
     assert_eq!(world.read("a.txt"), TEXT);
@@ -365,257 +384,6 @@ fn a_held_call_is_shown_as_text() {
         !said.contains("Error") && !said.contains("traceback"),
         "{said}"
     );
-}
-
-/// Each kind of breakpoint takes its own parameters: one by one, and the last with all words that are left.
-#[test]
-fn breakpoints_of_all_kinds_are_typed() {
-    let world = world();
-    let Some(mut nvim) = Neovim::start(&world, "plugin-kinds", &["a.txt"]) else {
-        return;
-    };
-    nvim.is_attached();
-    for (typed, summary) in [
-        ("budget calls 5", "budget 5 calls"),
-        ("command rm -rf", "command rm -rf"),
-        ("line a.txt:2", "line a.txt:2"),
-        ("turn t9", "turn t9"),
-        ("error Bash", "error Bash"),
-        ("path a.txt", "path a.txt"),
-    ] {
-        nvim.ex(&format!("Backstitch breakpoint {typed}"));
-        nvim.says(&format!("agents stop at {summary}"));
-    }
-    let all = world.json(["breakpoint", "list"]);
-    assert_eq!(
-        all["breakpoints"].as_array().map(Vec::len),
-        Some(6),
-        "{all}"
-    );
-}
-
-/// A parameter that is refused is asked for again, as it was typed.
-#[test]
-fn a_wrong_breakpoint_keeps_what_was_typed() {
-    let world = world();
-    let Some(mut nvim) = Neovim::start(&world, "plugin-wrong-kind", &["a.txt"]) else {
-        return;
-    };
-    nvim.is_attached();
-    nvim.ex("Backstitch breakpoint pattern");
-    nvim.screen.shows("Regular expression (password):");
-    nvim.screen.keys("(secret\r");
-    nvim.screen.until("asked again", |screen| {
-        screen.contains("unclosed group: (secret")
-    });
-    nvim.screen.keys(")\r");
-    nvim.says("agents stop at pattern /(secret)/");
-}
-
-/// The input as JSON is edited as the agent wrote it: the order of its fields, and numbers that a Lua number cannot hold.
-#[test]
-fn an_input_keeps_its_order_and_its_numbers() {
-    let world = world();
-    let Some(mut nvim) = Neovim::start(&world, "plugin-held-input", &["a.txt"]) else {
-        return;
-    };
-    nvim.is_attached();
-    let mut agent = world.agent();
-    agent.session_start();
-    agent.prompt("ask");
-    nvim.ex("Backstitch breakpoint tool mcp__x__ask");
-    nvim.says("b1: agents stop at");
-    let text = r#"{"z":12345678901234567,"b":[],"a":"old"}"#;
-    let input: serde_json::Value = serde_json::from_str(text).expect("JSON");
-    let payload = before(&agent, "c1", "mcp__x__ask", &input);
-    let hook = HeldHook::start(&world, &payload, 600);
-    nvim.says("claude-code is held: mcp__x__ask");
-    nvim.ex("Backstitch pauses");
-    nvim.waits("vim.fn.bufnr('backstitch-held://p1/input/input.json') > 0");
-    nvim.ex("wincmd b");
-    nvim.waits("vim.fn.bufname() == 'backstitch-held://p1/input/input.json'");
-    let lines = [
-        "{",
-        r#"  "z": 12345678901234567,"#,
-        r#"  "b": [],"#,
-        r#"  "a": "old""#,
-        "}",
-    ];
-    assert_eq!(nvim.lines(), lines);
-    nvim.ex("%s/old/new/");
-    nvim.ex("write");
-    nvim.says("p1 continues with this text");
-    nvim.ex("wincmd t");
-    nvim.screen.keys("c");
-    let answer = hook.answer();
-    let sent = &answer["hookSpecificOutput"]["updatedInput"];
-    assert_eq!(sent.to_string(), text.replace("old", "new"));
-}
-
-/// An agent whose edits are held, in a Neovim that shows the held call.
-fn held_edit<'w>(
-    world: &'w World,
-    name: &'static str,
-) -> Option<(Neovim<'w>, Agent<'w>, HeldHook)> {
-    let mut nvim = Neovim::start(world, name, &["a.txt"])?;
-    nvim.is_attached();
-    world.ok(["breakpoint", "add", "tool", "*"]);
-    let mut agent = world.agent();
-    agent.session_start();
-    agent.prompt("make it two");
-    let input = edit(world, "a.txt", "two", "2");
-    let hook = HeldHook::start(world, &before(&agent, "c1", "Edit", &input), 600);
-    nvim.says("claude-code is held: Edit a.txt");
-    nvim.ex("Backstitch pauses");
-    is_shown(&nvim, "p1", "a.txt");
-    Some((nvim, agent, hook))
-}
-
-/// A text that was changed and not written runs with each decision that lets the call run, by its key in that window.
-#[test]
-fn an_unwritten_change_runs() {
-    for (name, key) in [
-        ("plugin-held-unwritten-c", "c"),
-        ("plugin-held-unwritten-n", "n"),
-        ("plugin-held-unwritten-s", "s"),
-        ("plugin-held-unwritten-o", "o"),
-    ] {
-        let world = world();
-        let Some((mut nvim, _agent, hook)) = held_edit(&world, name) else {
-            return;
-        };
-        nvim.ex("wincmd b");
-        nvim.waits("vim.fn.bufname() == 'backstitch-held://p1/then/a.txt'");
-        nvim.ex("%s/^2$/zwei/");
-        nvim.screen.keys(&format!("\\{key}"));
-        let answer = hook.answer();
-        assert_eq!(
-            answer["hookSpecificOutput"]["updatedInput"]["new_string"], "zwei\n",
-            "{key}: {answer:#}"
-        );
-    }
-}
-
-/// A text that was changed and not written runs also after its windows, its tab page or the list were closed.
-#[test]
-fn an_unwritten_change_outlives_its_windows() {
-    for (name, closing) in [
-        ("plugin-held-tabclose", &["tabclose"][..]),
-        ("plugin-held-only", &["only"]),
-        ("plugin-held-list-wiped", &["wincmd t", "bwipeout"]),
-        (
-            "plugin-held-all-wiped",
-            &["wincmd t", "bwipeout", "tabclose"],
-        ),
-        ("plugin-held-qall", &["tabfirst", "silent! qall", "tabonly"]),
-        ("plugin-held-reopened", &["tabclose", "Backstitch pauses"]),
-        (
-            "plugin-held-input",
-            &["wincmd t", "normal e", "%s/\"2/\"zwei/", "tabclose"],
-        ),
-    ] {
-        let world = world();
-        let Some((mut nvim, _agent, hook)) = held_edit(&world, name) else {
-            return;
-        };
-        nvim.ex("wincmd b");
-        nvim.waits("vim.fn.bufname() == 'backstitch-held://p1/then/a.txt'");
-        if closing.len() < 4 {
-            nvim.ex("%s/^2$/zwei/");
-        }
-        for command in closing {
-            nvim.ex(command);
-            match *command {
-                "normal e" => {
-                    nvim.waits("vim.fn.bufname() == 'backstitch-held://p1/input/input.json'");
-                }
-                "Backstitch pauses" => is_shown(&nvim, "p1", "a.txt"),
-                _ => {}
-            }
-        }
-        nvim.ex("Backstitch resume");
-        let answer = hook.answer();
-        let text = &answer["hookSpecificOutput"]["updatedInput"]["new_string"];
-        assert_eq!(
-            text.as_str().map(str::trim_end),
-            Some("zwei"),
-            "{name}: {answer:#}"
-        );
-        nvim.waits("#vim.tbl_filter(function(buf) return vim.bo[buf].modified end, vim.api.nvim_list_bufs()) == 0");
-    }
-}
-
-/// Without the list, a text that is not written is asked about before a call is denied, is written by `:wall`, and runs by the
-/// key of its window.
-#[test]
-fn an_unwritten_change_counts_without_the_list() {
-    let world = world();
-    let Some((mut nvim, agent, hook)) = held_edit(&world, "plugin-held-no-list") else {
-        return;
-    };
-    nvim.ex("wincmd b");
-    nvim.waits("vim.fn.bufname() == 'backstitch-held://p1/then/a.txt'");
-    nvim.ex("%s/^2$/zwei/");
-    nvim.ex("tabclose");
-    nvim.says("p1 keeps your unwritten text");
-    nvim.ex("Backstitch deny no");
-    nvim.screen.shows("has text of yours that is not written");
-    nvim.screen.keys("2\r");
-    assert_eq!(world.json(["pauses"])["pauses"][0]["state"], "held");
-    nvim.ex("wall");
-    nvim.says("p1 continues with this text");
-    world.ok(["resume"]);
-    let answer = hook.answer();
-    assert_eq!(
-        answer["hookSpecificOutput"]["updatedInput"]["new_string"], "zwei\n",
-        "{answer:#}"
-    );
-
-    let input = edit(&world, "a.txt", "two", "2");
-    let hook = HeldHook::start(&world, &before(&agent, "c2", "Edit", &input), 600);
-    nvim.waits("require('backstitch').statusline():find('⏸ 1') ~= nil");
-    nvim.ex("Backstitch pauses");
-    is_shown(&nvim, "p2", "a.txt");
-    nvim.ex("wincmd b");
-    nvim.waits("vim.fn.bufname() == 'backstitch-held://p2/then/a.txt'");
-    nvim.ex("%s/^2$/deux/");
-    nvim.ex("only");
-    nvim.says("p2 keeps your unwritten text");
-    nvim.screen.keys("\\c");
-    let answer = hook.answer();
-    assert_eq!(
-        answer["hookSpecificOutput"]["updatedInput"]["new_string"], "deux\n",
-        "{answer:#}"
-    );
-}
-
-/// A text that the call's tool cannot write decides nothing, and stays. A decision elsewhere leaves it, too.
-#[test]
-fn an_unwritten_change_is_never_dropped() {
-    let world = world();
-    let Some((mut nvim, _agent, hook)) = held_edit(&world, "plugin-held-kept") else {
-        return;
-    };
-    nvim.screen.keys("e");
-    nvim.waits("vim.fn.bufname() == 'backstitch-held://p1/input/input.json'");
-    nvim.ex("%s/{/[/");
-    nvim.screen.keys("\\c");
-    nvim.says("not JSON");
-    let open = world.json(["pauses"]);
-    assert_eq!(open["pauses"][0]["state"], "held", "{open:#}");
-    assert_eq!(nvim.lua("vim.bo.modified"), true);
-    // a decision that lets nothing run asks first
-    nvim.screen.keys("\\k");
-    nvim.screen.shows("has text of yours that is not written");
-    nvim.screen.keys("2\r");
-    assert_eq!(world.json(["pauses"])["pauses"][0]["state"], "held");
-    world.ok(["skip"]);
-    assert_eq!(decision(&hook.answer()), Some("deny"));
-    nvim.says("p1 was decided on elsewhere: your unwritten text stays in its buffer");
-    assert_eq!(nvim.lines()[0], "[");
-    // its keys decide on nothing else
-    nvim.screen.keys("\\c");
-    nvim.says("p1 is no longer held");
 }
 
 /// All files of a call are listed with their letters, and shown one after the other.
@@ -757,46 +525,4 @@ fn a_call_says_its_prompt_and_that_its_time_ran_out() {
     let retried = HeldHook::start(&world, &before(&agent, "c2", "Edit", &input), 600);
     assert_eq!(retried.answer(), Value::Null);
     nvim.screen.shows("No call is held.");
-}
-
-/// The sign of a breakpoint stands at its lines after each change of the text, also beside signs of others.
-#[test]
-fn breakpoints_stand_at_their_lines() {
-    let world = world();
-    let Some(mut nvim) = Neovim::start(&world, "plugin-breakpoint-lines", &["a.txt"]) else {
-        return;
-    };
-    nvim.is_attached();
-    let mut agent = world.agent();
-    agent.session_start();
-    agent.prompt("add lines");
-    nvim.ex("2");
-    nvim.ex("Backstitch breakpoint");
-    nvim.says("b1: agents stop at a.txt:2");
-    let at = |line: u32| {
-        format!(
-            "(function() local all = vim.api.nvim_buf_get_extmarks(0, \
-             vim.api.nvim_create_namespace('backstitch.breakpoints'), 0, -1, {{}}) \
-             return #all == 1 and all[1][2] == {} end)()",
-            line - 1
-        )
-    };
-    nvim.waits(&at(2));
-    // typed above, and undone
-    nvim.screen.keys("ggOzero\x1b");
-    nvim.waits(&at(3));
-    nvim.screen.keys("u");
-    nvim.waits(&at(2));
-    // the agent writes the file
-    agent.write("a.txt", "zero\nnull\none\ntwo\nthree\n");
-    nvim.waits("vim.api.nvim_buf_line_count(0) == 5");
-    nvim.waits(&at(4));
-    // the undo of the turn
-    world.ok(["rewind", "t1", "--yes"]);
-    nvim.waits("vim.api.nvim_buf_line_count(0) == 3");
-    nvim.waits(&at(2));
-    // the sign of a diagnostic is drawn below
-    nvim.lua("vim.diagnostic.set(vim.api.nvim_create_namespace('other'), 0, {{ lnum = 1, col = 0, message = 'found' }}) or 0");
-    nvim.waits("#vim.diagnostic.get(0) == 1");
-    nvim.screen.shows("◆");
 }

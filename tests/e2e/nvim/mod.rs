@@ -1,9 +1,11 @@
 //! The plugin in a real Neovim, over the real server, with the real hook as the agent. The reference screens are
 //! `editors/screens/plugin-*`; `BACKSTITCH_RENEW_SCREENS=1` rewrites these files.
 
+mod breakpoints;
 mod busy_server;
 mod errors;
 mod held;
+mod held_changes;
 mod held_keys;
 mod keys;
 mod lens_truth;
@@ -102,8 +104,7 @@ fn a_rewind_shows_its_plan_and_is_undone() {
     nvim.waits("not vim.bo.modified");
 
     nvim.ex("Backstitch undo");
-    nvim.screen
-        .shows("Undo the rewind to before “make it two” (t1)");
+    nvim.screen.shows("Undo the rewind to before “make it two”");
     nvim.screen.keys("\r");
     nvim.screen.shows("Undone: 3 files");
     assert!(world.exists("new.txt") && !world.exists("gone.txt"));
