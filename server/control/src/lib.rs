@@ -61,7 +61,7 @@ pub use matching::{Checked, CheckedCall, check, check_call, compare_function, ma
 pub use messages::Messages;
 pub use pause::{
     Ability, ChangedInput, HeldCall, NOBODY_WATCHES, Pause, PauseDecision, PauseHit, PauseId,
-    PauseOutcome, PauseState, TIME_LIMIT,
+    PauseOutcome, PauseState, TERMINAL, TIME_LIMIT, decider, place,
 };
 pub use pauses::{HoldOutcome, Pauses, Ruling, SeenInput};
 pub use program::{FunctionCall, NewFunctionCall, Program, ProgramHello, ProgramPause, StackFrame};

@@ -44,6 +44,24 @@ pub struct Pause {
 /// Stand in place of a front end where a rule decides.
 pub const NOBODY_WATCHES: &str = "nobody watches";
 pub const TIME_LIMIT: &str = "time limit";
+/// The command line as a front end that decides.
+pub const TERMINAL: &str = "cli";
+
+/// Author or rule of a decision, for people. `by`: as [`Pause::decided_by`].
+pub fn decider(by: Option<&str>) -> String {
+    match by {
+        None => "by nobody".to_owned(),
+        Some(NOBODY_WATCHES) => "since nobody watched".to_owned(),
+        Some(TIME_LIMIT) => "since the time ran out".to_owned(),
+        Some(TERMINAL) => "in a terminal".to_owned(),
+        Some(by) => format!("by {by}"),
+    }
+}
+
+/// Name of the front end in which a person acted, for people: `a terminal`, `Neovim`.
+pub fn place(by: &str) -> &str {
+    if by == TERMINAL { "a terminal" } else { by }
+}
 
 /// The input of a held call as a user changed it.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,14 +100,9 @@ impl Pause {
         self.state.is_open() && self.decision.is_none()
     }
 
-    /// Author or rule of the decision: `by cli`, `since nobody watched`.
+    /// Author or rule of the decision: `in a terminal`, `since nobody watched`.
     pub fn decider(&self) -> String {
-        match self.decided_by.as_deref() {
-            None => "by nobody".to_owned(),
-            Some(NOBODY_WATCHES) => "since nobody watched".to_owned(),
-            Some(TIME_LIMIT) => "since the time ran out".to_owned(),
-            Some(by) => format!("by {by}"),
-        }
+        decider(self.decided_by.as_deref())
     }
 
     /// Decisions that can be made now.

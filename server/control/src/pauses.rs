@@ -543,7 +543,7 @@ impl Ruling<'_> {
         {
             return Err(Error::InputChanged {
                 pause: now.id.to_string(),
-                by: draft.map(|draft| draft.by.clone()),
+                by: draft.map(|draft| crate::place(&draft.by).to_owned()),
             });
         }
         // a changed input is continued with

@@ -61,11 +61,11 @@ pub enum Error {
     Resumed {
         pause: String,
         outcome: String,
-        /// Its author or its rule: `by cli`, `since nobody watched`.
+        /// Its author or its rule: `in a terminal`, `since nobody watched`.
         by: String,
     },
     /// A decision on another input than the one that runs by now.
-    #[error("the input of {pause} was changed meanwhile{}", .by.as_ref().map_or_else(String::new, |by| format!(", by {by}")))]
+    #[error("the input of {pause} was changed meanwhile{}", .by.as_ref().map_or_else(String::new, |by| format!(", in {by}")))]
     InputChanged { pause: String, by: Option<String> },
     #[error("there is no pause `{0}`")]
     UnknownPause(String),

@@ -250,7 +250,7 @@ fn trust(agent: &dyn Agent, root: &Path) -> Option<Finding> {
         Err(error) => Finding::new(
             name,
             CheckState::Warning,
-            format!("nobody knows if it runs the hooks: {error:#}"),
+            format!("it cannot be checked if it runs the hooks: {error:#}"),
             fix,
         ),
     })

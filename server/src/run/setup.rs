@@ -206,7 +206,7 @@ fn trust(name: &str, is_told: bool, global: &GlobalArgs, out: &Out) -> CliResult
         Some(Err(error)) => {
             out.note(
                 "warning",
-                &format!("nobody knows if {name} runs the hooks: {error:#}"),
+                &format!("it cannot be checked if {name} runs the hooks: {error:#}"),
             );
             return Ok(false);
         }

@@ -174,7 +174,7 @@ impl AgentRecording {
                 self.untrusted = skipped.len();
                 "it skips the hooks, which its user has not trusted".to_owned()
             }
-            Err(error) => format!("nobody knows if it runs the hooks: {error:#}"),
+            Err(error) => format!("it cannot be checked if it runs the hooks: {error:#}"),
         };
         self.on = false;
         self.reason = Some(why);

@@ -169,7 +169,7 @@ fn steps_that_overlap_are_named() {
         .map(|one| one["id"].as_str().expect("an id"))
         .collect();
     let count = if out.len() == 1 {
-        "1 step".to_owned()
+        "step".to_owned()
     } else {
         format!("{} steps", out.len())
     };
@@ -258,7 +258,7 @@ fn a_pause_is_decided_once() {
     assert!(
         again
             .stderr
-            .contains("p1 was decided on already: continued, by cli"),
+            .contains("p1 was decided on already: continued, in a terminal"),
         "{again}"
     );
 }

@@ -79,13 +79,13 @@ fn a_void_question_says_so() {
     client.until(|client| {
         says(
             client,
-            &["p1 Edit a.txt: continued, by cli", "changes nothing"],
+            &["p1 Edit a.txt: continued, in a terminal", "changes nothing"],
         )
     });
     client.holds_answers = false;
     client.will_choose("Deny");
     client.answer_held();
-    client.until(|client| says(client, &["Deny came too late", "continued, by cli"]));
+    client.until(|client| says(client, &["Deny came too late", "continued, in a terminal"]));
     client.leave();
 }
 

@@ -133,7 +133,8 @@ function M.draw(view)
     }
     if not is_held then
       local by = words.given(pause.decidedBy)
-      local decided = by and ('decided in %s, for its next try'):format(words.line(by)) or 'held again at its next try'
+      local place = by == 'cli' and 'a terminal' or words.line(by or '')
+      local decided = by and ('decided in %s, for its next try'):format(place) or 'held again at its next try'
       table.insert(row, { '  its time ran out: ' .. decided, 'BackstitchDim' })
     end
     table.insert(lines, vim.list_extend(row, context(pause)))

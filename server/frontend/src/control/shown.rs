@@ -101,7 +101,7 @@ fn prediction(call: &HeldCall, input: Value, read: ReadFile) -> protocol::Predic
     // a call that has run changes no file any longer
     let prediction = match call.moment {
         _ if is_program => Prediction::Unpredicted {
-            reason: "a program's call: nobody knows its effect on files before it runs",
+            reason: "a program's call: its effect on files is not known before it runs",
             names: Vec::new(),
         },
         CallMoment::Before => predict(&call.tool, &input, cwd(call), read),

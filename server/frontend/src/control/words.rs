@@ -116,14 +116,17 @@ pub fn unknown(reason: &str) -> String {
 
 /// Tells the model that calls before this one were reverted.
 pub fn back(steps: usize, what: &str, has_run: bool) -> String {
-    let steps = render::plural(steps, "step", "steps");
+    let steps = match steps {
+        1 => "last step".to_owned(),
+        count => format!("last {count} steps"),
+    };
     let this = if has_run {
         "This call has run"
     } else {
         "This call did not run"
     };
     format!(
-        "The user reverted your last {steps} ({what}). {this}. Read the files again before you continue."
+        "The user reverted your {steps} ({what}). {this}. Read the files again before you continue."
     )
 }
 

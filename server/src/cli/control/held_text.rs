@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use backstitch_control::{decider, place};
 use backstitch_protocol::{PauseDetails, PredictedFile, ProposedPlan, Text};
 use serde_json::Value;
 
@@ -36,13 +37,15 @@ pub fn text(details: &PauseDetails, extent: HeldExtent, paint: Paint) -> String 
     let why = format!("held{by}: {}", render::clean(&pause.why));
     writeln!(text, "  {}", paint.on(YELLOW, &why)).ok();
     if pause.state != "held" {
-        let by = pause.decided_by.as_deref();
-        let by = by.map_or_else(String::new, |by| format!(", by {}", render::clean(by)));
+        let by = decider(pause.decided_by.as_deref());
         let state = pause.outcome.as_deref().unwrap_or(&pause.state);
         writeln!(
             text,
             "  {}",
-            paint.on(BOLD, &format!("no longer held: {state}{by}"))
+            paint.on(
+                BOLD,
+                &format!("no longer held: {state}, {}", render::clean(&by))
+            )
         )
         .ok();
     }
@@ -60,7 +63,7 @@ pub fn text(details: &PauseDetails, extent: HeldExtent, paint: Paint) -> String 
         text.push_str(&lines_of(error, paint));
     }
     if let Some(by) = &pause.changed_by {
-        let changed = format!("its input was changed in {}", render::clean(by));
+        let changed = format!("its input was changed in {}", render::clean(place(by)));
         writeln!(text, "  {}", paint.on(YELLOW, &changed)).ok();
     }
     if let Some(problem) = &details.problem {

@@ -109,7 +109,7 @@ fn waiting(context: &ControlContext) -> CliResult<()> {
                 DIM,
                 match &one.session {
                     Some(session) => format!("  for {}", render::clean(session)),
-                    None => "  for the session of the next event".to_owned(),
+                    None => "  for the session that reports next".to_owned(),
                 },
             )
             .right(context.out.paint.ago(one.made))

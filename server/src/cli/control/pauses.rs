@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use backstitch_control::{Attempt, Hit, Pause, PauseFilter, PauseId, PauseState};
+use backstitch_control::{Attempt, Hit, Pause, PauseFilter, PauseId, PauseState, place};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -175,7 +175,7 @@ pub fn line(context: &ControlContext, pause: &Pause) -> String {
     let style = if pause.state.is_open() { YELLOW } else { DIM };
     let counts = words::counts(&row.files);
     let changed = pause.draft.as_ref().map_or_else(String::new, |draft| {
-        format!("  changed in {}", render::clean(&draft.by))
+        format!("  changed in {}", render::clean(place(&draft.by)))
     });
     let turn = words::turn_of(pause);
     let turn = if turn.is_empty() {

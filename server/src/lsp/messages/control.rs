@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use backstitch_control::{Ability, Breakpoint, CallMoment, Pause, Subject};
+use backstitch_control::{Ability, Breakpoint, CallMoment, Pause, Subject, decider, place};
 use backstitch_protocol::{PredictResult, Text};
 
 use crate::control::proposal::Proposal;
@@ -82,7 +82,7 @@ pub fn held(pause: &Pause, shown: &PredictResult) -> String {
         write!(
             text,
             ". Its input was changed in {}",
-            render::clean(&draft.by)
+            render::clean(place(&draft.by))
         )
         .ok();
     }
@@ -101,7 +101,7 @@ pub fn held(pause: &Pause, shown: &PredictResult) -> String {
     text
 }
 
-/// A held call and what became of it: `p1 Edit a.txt: continued, by cli`.
+/// A held call and what became of it: `p1 Edit a.txt: continued, in a terminal`.
 fn outcome(pause: &Pause) -> String {
     format!(
         "{} {}: {}, {}",
@@ -122,7 +122,10 @@ pub fn void(pause: &Pause) -> String {
 
 /// Tells of a call whose question stands, and which runs with another input by now.
 pub fn changed(pause: &Pause) -> String {
-    let by = pause.draft.as_ref().map(|draft| render::clean(&draft.by));
+    let by = pause
+        .draft
+        .as_ref()
+        .map(|draft| render::clean(place(&draft.by)));
     match by {
         Some(by) => format!(
             "The input of {} was changed in {by}: {}.",
@@ -299,10 +302,14 @@ pub fn document(details: &backstitch_protocol::PauseDetails) -> String {
     let pause = &details.pause;
     let mut text = format!("# {} — {}\n\n", pause.id, render::clean(&pause.summary));
     if pause.state != "held" {
-        let by = pause.decided_by.as_deref();
-        let by = by.map_or_else(String::new, |by| format!(", by {}", render::clean(by)));
+        let by = decider(pause.decided_by.as_deref());
         let outcome = pause.outcome.as_deref().unwrap_or(&pause.state);
-        writeln!(text, "**No longer held: {outcome}{by}.**\n").ok();
+        writeln!(
+            text,
+            "**No longer held: {outcome}, {}.**\n",
+            render::clean(&by)
+        )
+        .ok();
     }
     writeln!(text, "- why: {}", render::clean(&pause.why)).ok();
     if let Some(hit) = &pause.hit {
@@ -329,7 +336,7 @@ pub fn document(details: &backstitch_protocol::PauseDetails) -> String {
     } else {
         let by = pause.changed_by.as_deref();
         let by = by.map_or_else(String::new, |by| {
-            format!(", changed in {}", render::clean(by))
+            format!(", changed in {}", render::clean(place(by)))
         });
         let input = serde_json::to_string_pretty(&details.input).unwrap_or_default();
         writeln!(text, "## Input{by}\n\n```json\n{input}\n```\n").ok();

@@ -201,7 +201,7 @@ fn a_debugger_goes_between_held_calls() {
     debugger.until("`z` is not a key here");
     debugger.until("(p1) ");
     world.ok(["deny", "p1", "-m", "not now"]);
-    debugger.until("p1: Edit a.txt was decided elsewhere: denied, by cli");
+    debugger.until("p1: Edit a.txt was decided elsewhere: denied, in a terminal");
     assert!(reason(&first.answer()).contains("not now"));
     debugger.at("p2", "dnot here\r");
     debugger.until("p2: Edit b.txt was denied.");

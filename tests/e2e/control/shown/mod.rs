@@ -333,7 +333,7 @@ fn an_editor_takes_steps_back_under_its_own_unsaved_text() {
         let answer = hook.answer();
         assert_eq!(decision(&answer), Some("deny"));
         assert!(
-            reason(&answer).contains("reverted your last 1 step"),
+            reason(&answer).contains("reverted your last step"),
             "{answer}"
         );
         client.until(|client| client.text(FILE) == "one\ntwo\nthree, unsaved\n");
