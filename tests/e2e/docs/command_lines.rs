@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{copy, play, typed};
 use crate::control::{HeldHook, Watcher, before, began, edit};
@@ -30,6 +31,9 @@ const REFUSED: [(&str, i32, &str); 5] = [
     ("backstitch repl object CID", 3, "it names a value"),
     ("backstitch repl show 4711-", 3, "it names a REPL session"),
 ];
+
+/// Threads that run lines. A line with held calls waits more than it works.
+const THREADS: usize = 4;
 
 /// A command line, and the first page that has it.
 type Lines = BTreeMap<String, String>;
@@ -151,12 +155,27 @@ enum Scene {
     Held(usize),
 }
 
-const SCENES: [Scene; 4] = [
-    Scene::Plain,
-    Scene::Branches,
-    Scene::Held(1),
-    Scene::Held(7),
+/// Number of calls that the lines of pages take for granted: `p7` is one of them.
+const SEVERAL: usize = 7;
+
+/// Commands about held calls.
+const ON_HELD: [&str; 10] = [
+    "back", "debug", "deny", "inject", "inspect", "repl", "resume", "skip", "step", "stop",
 ];
+
+/// The scenes of a line, the likely one first: the others are tried where it fails.
+fn scenes(line: &str) -> [Scene; 4] {
+    let [plain, branches] = [Scene::Plain, Scene::Branches];
+    let [one, several] = [Scene::Held(1), Scene::Held(SEVERAL)];
+    let command = line.split_whitespace().nth(1).unwrap_or_default();
+    if !ON_HELD.contains(&command) {
+        [plain, branches, one, several]
+    } else if line.contains(" p") {
+        [several, one, plain, branches]
+    } else {
+        [one, several, plain, branches]
+    }
+}
 
 /// A world at a scene, and the hooks that wait there.
 struct Stage {
@@ -242,7 +261,7 @@ fn failure(stages: &[Stage; 2], line: &str, page: &str) -> Option<String> {
     let refused = REFUSED.iter().find(|row| line.contains(row.0));
     let wanted = refused.map_or(0, |row| row.1);
     let mut seen = Vec::new();
-    for scene in SCENES {
+    for scene in scenes(line) {
         let output = match scene {
             Scene::Plain => stages[0].run(line, 0),
             Scene::Branches => stages[1].run(line, 0),
@@ -263,13 +282,23 @@ fn failure(stages: &[Stage; 2], line: &str, page: &str) -> Option<String> {
 }
 
 fn assert_all_work(lines: &Lines, at_least: usize) {
-    let stages = [Stage::new(false), Stage::new(true)];
     let lines: Vec<_> = lines.iter().filter(|(line, _)| can_run(line)).collect();
     assert!(lines.len() > at_least, "{}", lines.len());
-    let failed = lines
-        .iter()
-        .filter_map(|(line, page)| failure(&stages, line, page));
-    let failed: Vec<String> = failed.collect();
+    let next = AtomicUsize::new(0);
+    // each thread has its own worlds, in which its lines follow one another
+    let work = || {
+        let stages = [Stage::new(false), Stage::new(true)];
+        let taken = std::iter::from_fn(|| lines.get(next.fetch_add(1, Ordering::Relaxed)));
+        let failed = taken.filter_map(|(line, page)| failure(&stages, line, page));
+        failed.collect::<Vec<String>>()
+    };
+    let failed: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
+        let failed = threads.into_iter().map(|thread| thread.join());
+        failed
+            .flat_map(|failed| failed.expect("a thread"))
+            .collect()
+    });
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
