@@ -156,12 +156,13 @@ fn a_plan_of_many_turns_is_folded() {
     nvim.screen
         .until("closed", |screen| !screen.contains("… 4 more"));
     nvim.ex("Backstitch rewind t9");
-    nvim.screen.shows("Undoes turn “turn number 9” · 1 file");
+    nvim.screen
+        .shows("Undoes turn “turn number 9” (claude-code, ");
     nvim.screen.keys("\r");
     nvim.screen.shows("Rewound: 1 file");
     nvim.ex("Backstitch undo");
     nvim.screen
-        .shows("Brings back turn “turn number 9” · 1 file");
+        .shows("Brings back turn “turn number 9” (claude-code, ");
 }
 
 /// S3-L2: text that the user has typed stays through a rewind.
