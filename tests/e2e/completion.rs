@@ -1,5 +1,6 @@
-//! Completion in a shell: revisions, branches, tags and sessions of the history.
+//! Completion in a shell: revisions, branches, tags and sessions of the history; files, held calls, breakpoints and names.
 
+use crate::control::{HeldHook, Watcher, before, began, edit};
 use crate::support::{World, finish};
 
 /// Candidates for the last of these words, as fish asks for them: a value, and what it is.
@@ -124,6 +125,63 @@ fn completion_is_quiet_without_a_history() {
             .next()
             .is_none()
     );
+}
+
+/// Held calls, breakpoints and REPL sessions complete by their ids, with what they are; agents, tools and files by name.
+#[test]
+fn held_calls_breakpoints_and_files_are_completed() {
+    let world = World::committed(&[("src/cart.rs", "one\n"), ("src/shop.rs", "two\n")]);
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    world.ok(["breakpoint", "add", "path", "src/**"]);
+    let agent = began(&world);
+    let mut watcher = Watcher::start(&world);
+    let input = edit(&world, "src/cart.rs", "one", "1");
+    let hook = HeldHook::start(&world, &before(&agent, "c1", "Edit", &input), 600);
+    watcher.until("held");
+    let pause = ("p1".to_owned(), "claude-code Edit src/cart.rs".to_owned());
+    for command in [
+        "resume", "inspect", "skip", "deny", "stop", "repl", "step", "back",
+    ] {
+        let all = candidates(&world, &[command, "p"]);
+        assert_eq!(all, [pause.clone()], "{command}");
+    }
+    let all = candidates(&world, &["breakpoint", "remove", "b"]);
+    let named = [("b1", "tool Edit"), ("b2", "path src/**")];
+    assert_eq!(
+        all,
+        named.map(|(id, about)| (id.to_owned(), about.to_owned()))
+    );
+    world.ok(["repl", "p1", "-e", ".call.tool"]);
+    let sessions = candidates(&world, &["repl", "show", ""]);
+    let session = sessions.iter().find(|(_, about)| about.contains("p1"));
+    assert!(session.is_some(), "{sessions:?}");
+    // the letter of a session, with its prompt
+    let sessions = candidates(&world, &["pauses", "--session", "A"]);
+    let about = "claude-code, t1: change one to two".to_owned();
+    assert_eq!(sessions, [("A".to_owned(), about)]);
+    assert_eq!(values(&world, &["setup", "claude"]), ["claude-code"]);
+    let tools = values(&world, &["breakpoint", "add", "tool", "NotebookE"]);
+    assert_eq!(tools, ["NotebookEdit"]);
+    for words in [
+        &["blame", "src/c"][..],
+        &["review", "src/c"],
+        &["rewind", "t1", "--path", "src/c"],
+        &["cat", "t1", "src/c"],
+        &["breakpoint", "add", "line", "src/c"],
+        &["resume", "--input", "src/c"],
+    ] {
+        assert_eq!(values(&world, words), ["src/cart.rs"], "{words:?}");
+    }
+    // zsh has the id, a colon, and what it is
+    let mut asked = world.backstitch();
+    asked
+        .env("BACKSTITCH_COMPLETE", "zsh")
+        .env("_CLAP_COMPLETE_INDEX", "2")
+        .args(["--", "backstitch", "resume", "p"]);
+    let zsh = finish(&mut asked, b"").expect_code(0).stdout;
+    assert_eq!(zsh.trim(), "p1:claude-code Edit src/cart.rs");
+    world.ok(["resume"]);
+    hook.answer();
 }
 
 /// The script of `completions`, loaded by bash, completes a turn; a name with a blank stays one word.
