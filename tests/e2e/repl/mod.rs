@@ -9,6 +9,7 @@ mod limits;
 mod lsp;
 mod node;
 mod other_user;
+mod others;
 mod packages;
 pub mod python;
 mod real_programs;

@@ -109,7 +109,7 @@ pub fn world() -> World {
 }
 
 /// Evaluates these inputs in one session, and returns the entries.
-fn ask(world: &World, pause: &str, inputs: &[&str]) -> Vec<Value> {
+pub fn ask(world: &World, pause: &str, inputs: &[&str]) -> Vec<Value> {
     let mut args = vec!["repl", pause];
     for input in inputs {
         args.extend(["-e", input]);
