@@ -1,5 +1,7 @@
 //! Lists of checkpoints: steps below their turns, older pages, and words and ids that are searched in all of the history.
 
+use std::time::{Duration, Instant};
+
 use super::rig::{self, Neovim};
 
 use crate::support::scenarios::two_turns_in_neovim;
@@ -108,4 +110,41 @@ fn older_turns_are_found() {
     assert_eq!(nvim.lua("#shown"), 0);
     nvim.ex("Backstitch rewind /nowhere");
     nvim.screen.shows("no checkpoint has “nowhere”");
+}
+
+/// Words find the prompt among 5,000 checkpoints, in Neovim's list and in a terminal. The times are printed.
+#[test]
+fn a_prompt_is_found_among_five_thousand_checkpoints() {
+    let world = rig::world(&[("a.txt", "one\ntwo\n")]);
+    rig::configure(&world, ANSWERS);
+    world.agent().turn("note the harbour", |agent| {
+        agent.edit("a.txt", "two", "lighthouse");
+    });
+    world.checkpoints_by_hand(5_000);
+    let began = Instant::now();
+    let found = world
+        .ok(["log", "--text", "harbour", "--kind", "turn"])
+        .stdout;
+    let in_terminal = began.elapsed();
+    assert!(found.contains("note the harbour"), "{found}");
+    assert!(!found.contains("round"), "{found}");
+    let Some(mut nvim) = Neovim::start(&world, "plugin-pick-many", &["a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    let search = [
+        "Search all of the history…",
+        "harbour",
+        "“note the harbour”",
+    ];
+    let title = "Rewind to before “note the harbour”";
+    let began = Instant::now();
+    plans(&mut nvim, &search, "Backstitch rewind", title);
+    let in_neovim = began.elapsed();
+    println!(
+        "among 5,000 checkpoints: terminal {in_terminal:?}, Neovim with its plan {in_neovim:?}"
+    );
+    for time in [in_terminal, in_neovim] {
+        assert!(time < Duration::from_secs(10), "{time:?}");
+    }
 }

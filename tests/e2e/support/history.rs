@@ -3,6 +3,7 @@
 //! One line per checkpoint, oldest first: `"start"`, `t1: the prompt`, `t1 Edit: modify a.txt`, `you: create b.txt`,
 //! `rewind c3: modify a.txt`. An uncertain change ends in ` ?`, one of a step group in ` &`.
 
+use backstitch_core::{Engine, Locate, Workspace};
 use serde_json::Value;
 
 use super::World;
@@ -42,6 +43,24 @@ impl World {
         );
         lines.remove(0);
         lines
+    }
+
+    /// Makes checkpoints with the labels `round 1`, `round 2` and so on, without a process for each.
+    pub fn checkpoints_by_hand(&self, count: usize) {
+        let stores = self.state.join("backstitch/workspaces");
+        let workspace = Workspace::find(&Locate {
+            workspace: Some(&self.root),
+            store_dir: Some(&stores),
+            cwd: &self.root,
+        });
+        let mut engine = Engine::open(&workspace.expect("a workspace")).expect("opens");
+        for number in 1..=count {
+            let label = format!("round {number}");
+            engine
+                .capture_mut()
+                .checkpoint(Some(&label))
+                .expect("recorded");
+        }
     }
 
     /// The one checkpoint with this line.
