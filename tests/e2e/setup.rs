@@ -692,3 +692,30 @@ fn hooks_that_codex_switches_off_are_told() {
         "{doctor}"
     );
 }
+
+/// The first hour in a terminal: from a bare home to the first rewind. The agent's prompt is one of the steps.
+#[test]
+fn first_use_in_a_terminal_takes_few_steps() {
+    let world = World::committed(&[("a.txt", "one\n")]);
+    let began = std::time::Instant::now();
+    let mut steps = 0;
+    let mut step = |args: &[&str]| {
+        steps += 1;
+        world.ok(args).stdout
+    };
+    let set_up = step(&["setup", "claude-code"]);
+    assert!(set_up.contains("hooks for"), "{set_up}");
+    world.agent().turn("make it two", |agent| {
+        agent.edit("a.txt", "one", "two");
+    });
+    let log = step(&["log"]);
+    assert!(log.contains("make it two"), "{log}");
+    step(&["rewind", "--yes"]);
+    steps += 1;
+    assert_eq!(world.read("a.txt"), "one\n");
+    println!(
+        "first use in a terminal: {steps} steps, {:?}",
+        began.elapsed()
+    );
+    assert!(steps <= 6, "{steps}");
+}
