@@ -143,7 +143,7 @@ fn held_calls_breakpoints_and_files_are_completed() {
         "resume", "inspect", "skip", "deny", "stop", "repl", "step", "back",
     ] {
         let all = candidates(&world, &[command, "p"]);
-        assert_eq!(all, [pause.clone()], "{command}");
+        assert_eq!(all, std::slice::from_ref(&pause), "{command}");
     }
     let all = candidates(&world, &["breakpoint", "remove", "b"]);
     let named = [("b1", "tool Edit"), ("b2", "path src/**")];

@@ -294,7 +294,7 @@ fn assert_all_work(lines: &Lines, at_least: usize) {
     };
     let failed: Vec<String> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
-        let failed = threads.into_iter().map(|thread| thread.join());
+        let failed = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
         failed
             .flat_map(|failed| failed.expect("a thread"))
             .collect()

@@ -426,8 +426,8 @@ fn line(one: &Breakpoint, region: Option<RegionState>) -> TextLine {
     let style = if one.enabled { BOLD } else { DIM };
     let mark = if one.enabled { "● " } else { "○ " };
     let more: String = remarks_of(one, region)
-        .into_iter()
-        .map(|text| format!("  {text}"))
+        .iter()
+        .flat_map(|text| ["  ", text])
         .collect();
     // made by `pause`
     let is_pause = matches!(one.spec, BreakpointSpec::Any(_));
