@@ -119,16 +119,26 @@ test('an agent’s edit of the line that is being typed is merged in the merge e
   world.commit({ 'a.txt': TEXT });
   agent.start();
   const window = await code.open('a.txt');
-  const { editor, merge, notifications } = window;
+  const { editor, merge, notifications, status } = window;
   await editor.focus();
   await editor.type(2, 'my ');
   await expect.poll(() => JSON.stringify(world.json('status'))).toContain('a.txt');
   agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
   await notifications.action('claude-code changed a.txt', 'Merge').click();
   await merge.ready();
-  await merge.action('Accept On Disk').click();
-  await expect.poll(async () => (await merge.result.lines()).join('\n')).toBe(TEXT.replace('two', '2'));
+  await merge.incoming.expectText(TEXT.replace('two', '2'));
+  await merge.current.expectText(TEXT.replace('two', 'my two'));
+  await expect(merge.remaining).toContainText('1 Conflict');
+  await expect(status.item('1 file with conflicts')).toBeVisible();
+  await expect(notifications.toasts).toHaveCount(0);
+  await merge.action('Accept Combination (On Disk First)').click();
+  const both = TEXT.replace('two', '2\nmy two');
+  await merge.result.expectText(both);
   await look(window.page, 'merge-unsaved');
+  await merge.result.save();
+  expect(world.read('a.txt')).toBe(both);
+  await expect(status.item('with conflicts')).toHaveCount(0);
+  await expect(notifications.toasts).toHaveCount(0);
 });
 
 // U-19: nothing is overwritten before the user decides.

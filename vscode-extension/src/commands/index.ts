@@ -217,7 +217,7 @@ function table(
         const hunks = conflicts.flatMap((conflict) => conflict.hunks);
         // in the text that is not saved, which the editor's own undo restores
         const done = await ctx.execute("backstitch.merge", { ...asked, onConflict: "markers" });
-        await features.merges.open({ file: vscode.Uri.parse(uri), title: "", hunks, isOnDisk: true });
+        await features.merges.lead([{ file: vscode.Uri.parse(uri), title: "", hunks, isOnDisk: true }]);
         return done;
       }
     },

@@ -134,6 +134,7 @@ export class Merges implements vscode.TextDocumentContentProvider, vscode.Dispos
     };
     const theirs = isOursFirst ? vscode.l10n.t("On Disk") : vscode.l10n.t("Older");
     const [input1, input2] = [keep("target"), keep("current")];
+    if (isOursFirst && document.isDirty) await takeOver(document);
     try {
       // the built-in git extension uses the same command
       await vscode.commands.executeCommand("_open.mergeEditor", {
@@ -150,6 +151,19 @@ export class Merges implements vscode.TextDocumentContentProvider, vscode.Dispos
   dispose(): void {
     for (const each of this.registered) each.dispose();
   }
+}
+
+/**
+ * Makes the text of a document newer than its file. The merge editor saves its document as it opens, and VS Code refuses that
+ * for a text that is older than the file.
+ */
+async function takeOver(document: vscode.TextDocument): Promise<void> {
+  const merged = document.getText();
+  await vscode.window.showTextDocument(document);
+  await vscode.commands.executeCommand("workbench.action.files.revert");
+  const edit = new vscode.WorkspaceEdit();
+  edit.replace(document.uri, new vscode.Range(0, 0, document.lineCount, 0), merged);
+  await vscode.workspace.applyEdit(edit);
 }
 
 async function hasMarkers(file: vscode.Uri): Promise<boolean> {
