@@ -283,7 +283,7 @@ fn conflicts_with_unsaved_text_are_decided_first() {
             "markers",
             START.replace(
                 "seven\n",
-                "<<<<<<< not saved\nmy seven\n=======\nseven\n>>>>>>> target (c2)\n",
+                "<<<<<<< not saved\nmy seven\n=======\nseven\n>>>>>>> before “shout”\n",
             ),
         ),
     ];

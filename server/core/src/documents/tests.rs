@@ -419,7 +419,7 @@ fn a_rewind_that_conflicts_with_unsaved_text_changes_nothing_unless_decided() {
     assert_eq!(outcome(&mut s, OnConflict::Target), BASE);
     let both = outcome(&mut s, OnConflict::Markers);
     assert!(
-        both.contains("<<<<<<< not saved\nSeven, mine\n=======\nseven\n>>>>>>> target"),
+        both.contains("<<<<<<< not saved\nSeven, mine\n=======\nseven\n>>>>>>> before “shout”\n"),
         "{both}"
     );
     // the exact state of the target; the typed text is kept

@@ -11,6 +11,7 @@ mod hand_over;
 mod journal;
 mod last_turn;
 mod line_check;
+mod marker_label;
 mod not_captured;
 mod pending_save;
 mod plan;

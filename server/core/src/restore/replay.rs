@@ -152,8 +152,11 @@ impl Replay<'_> {
             state: outcome.state.clone(),
             bytes: outcome.content.clone(),
         })?;
-        let begins = [b"<<<<<<< target (".as_slice(), b"<<<<<<< current"];
-        let is_marker = |line: &&[u8]| begins.iter().any(|begin| line.starts_with(begin));
+        let begins = [self.target, "current"].map(|side| format!("<<<<<<< {side}"));
+        let is_marker = |line: &&[u8]| {
+            let mut all = begins.iter();
+            all.any(|begin| line.starts_with(begin.as_bytes()))
+        };
         Ok(lines(&bytes).iter().filter(|line| is_marker(line)).count() < wanted)
     }
 
@@ -188,9 +191,8 @@ impl Replay<'_> {
         if older.path != placed.path || target == kept {
             return Ok(None);
         }
-        let label = format!("target ({})", self.target);
         let favor = Favor::Markers {
-            ours: &label,
+            ours: self.target,
             theirs: "current",
         };
         let merge = merge3(&common(&target, &kept), &target, &kept, favor);
@@ -359,8 +361,7 @@ impl Replay<'_> {
         };
         let our_bytes = self.bytes(built)?;
         let their_bytes = self.bytes(&Draft::recorded(run.after))?;
-        let target = format!("target ({})", self.target);
-        let favor = favored_side(self.on_conflict, run.returning, &target);
+        let favor = favored_side(self.on_conflict, run.returning, self.target);
         let merged = merge3(&base_bytes, &our_bytes, &their_bytes, favor);
         let chosen_mode = match favor {
             Favor::Theirs => merge.their_mode,

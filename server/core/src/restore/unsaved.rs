@@ -349,7 +349,7 @@ impl PlanBuilder<'_> {
                 None => Vec::new(),
             },
         };
-        let target = format!("target ({})", self.plan.target);
+        let target = self.marker_label()?;
         let favor = match self.r.on_conflict {
             OnConflict::Markers => Favor::Markers {
                 ours: "not saved",

@@ -6,9 +6,10 @@ use super::file_decision::{FileDecision, PlannedChange};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::history::{self, Ancestry, OpKind};
+use crate::history::{self, Ancestry, OpKind, subject};
 use crate::model::{ChangeId, FileId, FileVersion, Image, NodeId, Placed, RelPath};
 use crate::restore::goal::{EditPlan, SetDelta};
+use crate::restore::marker_label;
 use crate::restore::not_captured::{gap_of, not_captured, opaque};
 use crate::restore::replay::{MergeOutcome, Replay};
 use crate::restore::types::{
@@ -34,13 +35,14 @@ impl PlanBuilder<'_> {
     pub(super) fn fill(&mut self, edits: &EditPlan) -> Result<()> {
         let conn = &self.engine.store.conn;
         let ancestry = Ancestry::new(conn);
+        let label = self.marker_label()?;
         self.plan.gaps.clone_from(&edits.gaps);
         self.plan.nothing.clone_from(&edits.nothing);
         for (file, moves) in &edits.moves {
             if moves.is_empty() {
                 continue;
             }
-            self.file(&ancestry, edits, *file, moves)?;
+            self.file(&ancestry, edits, &label, *file, moves)?;
         }
         if !self.r.hunks.is_empty() {
             let unknown: Vec<&str> = self
@@ -89,6 +91,17 @@ impl PlanBuilder<'_> {
         Ok(())
     }
 
+    /// Returns the label of the target's side in conflict markers; empty where none are written.
+    pub(in crate::restore) fn marker_label(&self) -> Result<String> {
+        if self.r.on_conflict != OnConflict::Markers {
+            return Ok(String::new());
+        }
+        let (conn, here) = (&self.engine.store.conn, self.engine.here);
+        let about = (self.plan.target.as_str(), &self.plan.limits);
+        let subject = subject::find(conn, here, self.plan.kind, about, self.plan.of)?;
+        Ok(marker_label::of(&subject))
+    }
+
     fn within_scope(&self, states: &[&FileVersion]) -> bool {
         let mut placed = states.iter().filter_map(|s| s.as_ref());
         self.r.paths.is_empty() || placed.any(|p| self.is_in_scope(&p.path))
@@ -104,6 +117,7 @@ impl PlanBuilder<'_> {
         &mut self,
         ancestry: &Ancestry<'_>,
         edits: &EditPlan,
+        label: &str,
         file: FileId,
         moves: &SetDelta,
     ) -> Result<()> {
@@ -111,7 +125,7 @@ impl PlanBuilder<'_> {
             .engine
             .history()
             .state_known(ancestry, file, self.head)?;
-        let outcome = self.merge_outcome(ancestry, &edits.target, file, moves, &current)?;
+        let outcome = self.merge_outcome(ancestry, label, file, moves, &current)?;
         if !self.within_scope(&[&current, &outcome.state]) {
             self.leaves_files |= current != outcome.state;
             return Ok(());
@@ -182,7 +196,7 @@ impl PlanBuilder<'_> {
     fn merge_outcome(
         &mut self,
         ancestry: &Ancestry<'_>,
-        target: &str,
+        label: &str,
         file: FileId,
         moves: &SetDelta,
         current: &FileVersion,
@@ -206,7 +220,7 @@ impl PlanBuilder<'_> {
             now: &now,
             wanted: &wanted,
             on_conflict: self.r.on_conflict,
-            target,
+            target: label,
         };
         // the file was first captured on another branch: without an edit here it is absent
         let elsewhere =
