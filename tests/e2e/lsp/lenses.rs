@@ -276,6 +276,41 @@ fn short_lenses_stand_once_for_each_turn() {
     client.leave();
 }
 
+/// A file of many turns has lenses for the newest of them, and one that leads to the others.
+#[test]
+fn the_newest_turns_have_lenses_and_one_lens_leads_to_the_others() {
+    let lines: Vec<String> = (1..=25).map(|n| format!("line {n}\n")).collect();
+    let world = two_files(&lines.concat());
+    world.ok(["checkpoint"]);
+    let mut agent = world.agent();
+    for n in 1..=25 {
+        agent.prompt(&format!("number {n}"));
+        agent.edit("a.txt", &format!("line {n}\n"), &format!("{n}\n"));
+        agent.stop();
+    }
+    for (form, shown) in [("short", 5), ("full", 20)] {
+        let own = json!({ "lensForm": form, "notifications": true, "reloadsFromDisk": true });
+        let mut client = Client::with(&world, Editor::Vscode, &own);
+        client.open("a.txt");
+        let lenses = client.lenses("a.txt");
+        let (earlier, others): (Vec<_>, Vec<_>) = lenses
+            .iter()
+            .partition(|(_, title, _)| *title == format!("{} earlier turns…", 25 - shown));
+        let [(0, _, command)] = earlier.as_slice() else {
+            panic!("{form}: {lenses:?}");
+        };
+        assert_eq!(command["command"], "backstitch.timeline");
+        assert_eq!(command["arguments"][0]["uri"], client.uri("a.txt"));
+        let oldest = 25 - shown;
+        let newest = others.iter().filter(|(line, ..)| *line >= oldest).count();
+        assert_eq!(newest as u64, 3 * shown, "{form}: {lenses:?}");
+        // the full form has one of the file, too
+        let at_top = others.len() - newest;
+        assert_eq!(at_top, usize::from(form == "full"), "{form}: {lenses:?}");
+        client.leave();
+    }
+}
+
 /// On request, code actions are three, on an agent's lines only, and hovers leave the user's own lines alone.
 #[test]
 fn actions_and_hovers_keep_to_the_agents_lines() {

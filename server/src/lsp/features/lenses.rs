@@ -2,7 +2,8 @@
 //! in the short form a group for each turn. Pure.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use tower_lsp::gen_lsp_types::Range;
@@ -52,6 +53,11 @@ pub struct Form {
     pub draws_icons: bool,
 }
 
+/// Number of turns with lenses in a file, the newest ones: more would push the code apart. One lens leads to the others.
+const MAX_TURNS: usize = 5;
+/// The same in the full form, which a user chooses to see more.
+const MAX_TURNS_FULL: usize = 20;
+
 pub fn of<'a>(
     uri: &'a str,
     document: &Document,
@@ -65,13 +71,19 @@ pub fn of<'a>(
     let all = blame_groups::groups(&history.blame, &document.text);
     let mut shown: Vec<&Group> = all.iter().collect();
     shown.retain(|group| group.rev().is_some() && wanted(group, history, form.which));
-    if form.short {
-        return first_of_turns(shown)
-            .into_iter()
-            .flat_map(|group| short(uri, group))
-            .collect();
-    }
+    let max_turns = if form.short {
+        MAX_TURNS
+    } else {
+        MAX_TURNS_FULL
+    };
+    let earlier = keep_newest_turns(&mut shown, max_turns);
     let mut lenses = Vec::new();
+    if form.short {
+        let first = first_of_turns(shown).into_iter();
+        lenses.extend(first.flat_map(|group| short(uri, group)));
+        lenses.extend(earlier_lens(uri, earlier));
+        return lenses;
+    }
     // two groups on one line would have no order
     let on_first_line = shown.first().is_some_and(|group| group.lines.start == 0);
     if let Some(newest) = history.newest.filter(|_| !on_first_line) {
@@ -104,7 +116,36 @@ pub fn of<'a>(
             lens((group.lines.start, at), title, command, arguments.clone())
         }));
     }
+    lenses.extend(earlier_lens(uri, earlier));
     lenses
+}
+
+/// Keeps the groups of at most this many turns, the newest. Returns the number of other turns.
+fn keep_newest_turns(shown: &mut Vec<&Group>, max_turns: usize) -> usize {
+    let mut newest: BTreeMap<Option<String>, Option<i64>> = BTreeMap::new();
+    for group in shown.iter() {
+        let time = newest.entry(group.rev()).or_default();
+        *time = group.author.time.max(*time);
+    }
+    let mut turns: Vec<_> = newest.into_iter().collect();
+    turns.sort_by_key(|(_, time)| Reverse(*time));
+    let earlier: BTreeSet<_> = turns
+        .into_iter()
+        .skip(max_turns)
+        .map(|turn| turn.0)
+        .collect();
+    shown.retain(|group| !earlier.contains(&group.rev()));
+    earlier.len()
+}
+
+/// Returns the lens that leads to the list of turns, at the top of the file, after the others there.
+fn earlier_lens(uri: &str, earlier: usize) -> Option<Lens<'_>> {
+    let title = messages::earlier_turns_lens(earlier).into();
+    let arguments = Arguments {
+        uri,
+        ..Arguments::default()
+    };
+    (earlier > 0).then(|| lens((0, 3), title, "backstitch.timeline", arguments))
 }
 
 /// Keeps the first run of each turn.

@@ -117,6 +117,14 @@ pub fn file_lens(count: usize, more: bool, newest: i64, now: Now) -> String {
     format!("{count} {noun} · {}", now.ago(newest))
 }
 
+/// Title of the lens that leads to a file's other turns.
+pub fn earlier_turns_lens(count: usize) -> String {
+    format!(
+        "{}…",
+        render::plural(count, "earlier turn", "earlier turns")
+    )
+}
+
 /// Titles of code actions.
 pub mod action {
     use crate::render;
