@@ -128,6 +128,28 @@ test('closing decides nothing, a terminal is followed, and two agents are held b
 });
 
 // Everything by keys, found by the names that a screen reader speaks.
+test('a shell command is shown as text, and runs as it was changed', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.prompt('run the tests');
+  world.run('breakpoint', 'add', 'tool', 'Bash');
+  const window = await code.open('a.txt');
+  const { editor, notifications, page, status } = window;
+  const held = agent.held('Bash', { command: 'make test && echo "done"\nls -l', description: 'Run them' });
+  await notifications.action('claude-code wants to run Bash', 'Show').click();
+  await expect(window.tab('Bash.held-command.sh')).toBeVisible();
+  await editor.expectText('make test && echo "done"\nls -l\n');
+  await expect(status.item('Shell Script')).toBeVisible();
+  await look(page, 'held-command');
+  await editor.focus();
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type('pwd');
+  await page.keyboard.press('F5');
+  const command = 'make test && echo "done"\nls -l\npwd';
+  expect((await held).updatedInput).toEqual({ command, description: 'Run them' });
+  await expect(window.tab('Bash.held-command.sh')).toHaveCount(0);
+});
+
 test('by the accessibility tree and by keys alone', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT, 'b.txt': 'b\n' });
   agent.start();
@@ -202,6 +224,9 @@ test.describe(() => {
     // nothing is predicted of a command: its input is shown
     await agents.row(/^Bash make test/).click();
     await expect(window.tab('Bash.held-input.json')).toBeVisible();
+    await expect(window.tab('Bash.held-command.sh')).toBeVisible();
+    await window.editor.focus();
+    await page.keyboard.press('F2');
     const write = async (text: string) => {
       await window.editor.focus();
       await page.keyboard.press('Control+A');

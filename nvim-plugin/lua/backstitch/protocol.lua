@@ -681,6 +681,7 @@
 ---@field pause backstitch.Pause
 ---@field input any Input of the tool that runs, if the call is resumed: as a user changed it, else the agent's own.
 ---@field inputText string The same as a JSON text, with the order and the numbers of the agent. Editors that cannot keep these edit it.
+---@field command string|nil Text of its shell command. Null: its tool is not a shell.
 ---@field ownInput any The agent's own input, if it was changed.
 ---@field problem string|nil The reason why the changed input is not sent without `force`. Null: it is.
 ---@field output any Output of a call that has run, as its agent reports it.
@@ -830,6 +831,7 @@
 ---@class backstitch.PredictResult
 ---@field input any
 ---@field inputText string The same as a JSON text.
+---@field command string|nil As in `PauseDetails`.
 ---@field predicted backstitch.PredictedFile[]
 ---@field unpredicted backstitch.Unpredicted|nil
 ---@field fingerprint string

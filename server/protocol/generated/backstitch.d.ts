@@ -986,6 +986,8 @@ export interface PauseDetails {
   input: unknown;
   /** The same as a JSON text, with the order and the numbers of the agent. Editors that cannot keep these edit it. */
   inputText: string;
+  /** Text of its shell command. Null: its tool is not a shell. */
+  command: string | null;
   /** The agent's own input, if it was changed. */
   ownInput: unknown;
   /** The reason why the changed input is not sent without `force`. Null: it is. */
@@ -1234,6 +1236,8 @@ export interface PredictResult {
   input: unknown;
   /** The same as a JSON text. */
   inputText: string;
+  /** As in `PauseDetails`. */
+  command: string | null;
   predicted: PredictedFile[];
   unpredicted: Unpredicted | null;
   fingerprint: string;

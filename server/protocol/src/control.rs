@@ -168,6 +168,8 @@ shape! {
         pub input: Value,
         /// The same as a JSON text, with the order and the numbers of the agent. Editors that cannot keep these edit it.
         pub input_text: String,
+        /// Text of its shell command. Null: its tool is not a shell.
+        pub command: Option<String>,
         /// The agent's own input, if it was changed.
         pub own_input: Option<Value>,
         /// The reason why the changed input is not sent without `force`. Null: it is.
@@ -238,6 +240,8 @@ shape! {
         pub input: Value,
         /// The same as a JSON text.
         pub input_text: String,
+        /// As in `PauseDetails`.
+        pub command: Option<String>,
         pub predicted: Vec<PredictedFile>,
         pub unpredicted: Option<Unpredicted>,
         pub fingerprint: String,

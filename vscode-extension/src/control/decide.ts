@@ -340,7 +340,7 @@ export class Decisions implements vscode.Disposable {
     return true;
   }
 
-  /** Opens the comparison of a held call, or its input where no file is predicted. */
+  /** Opens the comparison of a held call, or its command or input where no file is predicted. */
   async show(pause: Pause, { preserveFocus = false, beside = false }: Showing = {}): Promise<unknown> {
     if (pause.by === "program") return vscode.commands.executeCommand("backstitch.stack", this.about(pause));
     const details = await this.ctx.request("backstitch/pause", this.about(pause));
@@ -369,7 +369,7 @@ export class Decisions implements vscode.Disposable {
     const title = this.tabs.titleOf(pause);
     const [first] = sides;
     if (first === undefined) {
-      await vscode.window.showTextDocument(this.files.inputOf(details.pause), options);
+      await vscode.window.showTextDocument(this.files.textOf(details.pause), options);
     } else if (sides.length === 1) {
       await vscode.commands.executeCommand("vscode.diff", first.now, first.then, title, options);
     } else if (options.preserveFocus === true) {

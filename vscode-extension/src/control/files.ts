@@ -20,7 +20,7 @@ import { HELD_SCHEME, type HeldPlace, placeOf, uriParts } from "./place.ts";
 type Call = {
   pause: Pause;
   root: string;
-  shown: Pick<PredictResult, "inputText" | "predicted" | "fingerprint">;
+  shown: Pick<PredictResult, "inputText" | "command" | "predicted" | "fingerprint">;
   /** True once the user has changed the input, or a file. */
   isChanged: boolean;
   edition: number;
@@ -28,6 +28,8 @@ type Call = {
 
 /** End of the name of an input. `jsonValidation` in `package.json` has the schemas of the tools before it. */
 const INPUT_SUFFIX = ".held-input.json";
+/** End of the name of a shell command, by which VS Code takes it for one. */
+const COMMAND_SUFFIX = ".held-command.sh";
 
 const encoder = new TextEncoder();
 
@@ -126,7 +128,13 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
   }
 
   inputOf(pause: Pause): vscode.Uri {
-    return uriOf(pause, "input", inputName(pause));
+    return uriOf(pause, "input", nameOf(pause, INPUT_SUFFIX));
+  }
+
+  /** The document of a call without predicted files: its shell command as text, or its input. */
+  textOf(pause: Pause): vscode.Uri {
+    const command = this.known(pause)?.shown.command ?? null;
+    return command === null ? this.inputOf(pause) : uriOf(pause, "command", nameOf(pause, COMMAND_SUFFIX));
   }
 
   watch(): vscode.Disposable {
@@ -182,9 +190,11 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
     if (call.isChanged && text === new TextDecoder().decode(this.read(call, place))) return false;
     if (place.kind === "input") checkJson(text);
     const about = { pause: call.pause.id, workspace: call.root };
+    const inputText =
+      place.kind === "input" ? text : place.kind === "command" ? withCommand(call, text) : undefined;
     const predicted =
-      place.kind === "input"
-        ? await this.ctx.request("backstitch/predict", { ...about, inputText: text })
+      inputText !== undefined
+        ? await this.ctx.request("backstitch/predict", { ...about, inputText })
         : await this.ctx.request("backstitch/predict", { ...about, then: this.wanted(call, place, text) });
     if (predicted.problem !== null) throw new Error(predicted.problem);
     call.shown = predicted;
@@ -225,6 +235,7 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
 
   private read(call: Call, place: HeldPlace): Uint8Array {
     if (place.kind === "input") return encoder.encode(`${call.shown.inputText}\n`);
+    if (place.kind === "command") return encoder.encode(`${call.shown.command ?? ""}\n`);
     const file = this.file(call, place);
     if (file === undefined) return encoder.encode("");
     const text = place.kind === "now" ? file.now : file.then;
@@ -278,8 +289,18 @@ function checkJson(text: string): void {
   }
 }
 
-function inputName({ tool }: Pause): string {
-  return `${tool.replaceAll(/[^\w-]/g, "_")}${INPUT_SUFFIX}`;
+function nameOf({ tool }: Pause, suffix: string): string {
+  return `${tool.replaceAll(/[^\w-]/g, "_")}${suffix}`;
+}
+
+/** The input with another shell command. The order and the numbers of the agent stay. */
+function withCommand({ shown: { inputText, command } }: Call, text: string): string {
+  const [before, after, ...others] = inputText.split(JSON.stringify(command));
+  if (before === undefined || after === undefined || others.length > 0) {
+    throw new Error(vscode.l10n.t("The command cannot be changed as text here. Edit the input instead"));
+  }
+  // the editor's own line end
+  return `${before}${JSON.stringify(text.replace(/\n$/, ""))}${after}`;
 }
 
 function keyOf(id: string, root: string): string {

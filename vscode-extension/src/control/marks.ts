@@ -131,7 +131,13 @@ export class HeldMarks implements vscode.Disposable {
     const side = callOf(document.uri);
     const pause = side && this.held.find(side.id, side.root);
     const call = pause && this.files.known(pause);
-    if (side === undefined || side.kind === "input" || pause === undefined || call === undefined) {
+    if (
+      side === undefined ||
+      side.kind === "input" ||
+      side.kind === "command" ||
+      pause === undefined ||
+      call === undefined
+    ) {
       return undefined;
     }
     const file = call.shown.predicted.find(({ path, movedFrom }) =>

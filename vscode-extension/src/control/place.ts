@@ -3,8 +3,16 @@
 
 export const HELD_SCHEME = "backstitch-held";
 
-/** `kind`: a side of a predicted file, or the input of the tool. `path` is relative to the root, or absolute outside of it. */
-export type HeldPlace = { id: string; root: string; kind: "now" | "then" | "input"; path: string };
+/**
+ * `kind`: a side of a predicted file, the input of the tool, or its shell command. `path` is relative to the root, or absolute
+ * outside of it.
+ */
+export type HeldPlace = {
+  id: string;
+  root: string;
+  kind: "now" | "then" | "input" | "command";
+  path: string;
+};
 type Parts = { scheme: string; path: string; query: string };
 
 export function uriParts({ id, root, kind, path }: HeldPlace): Parts {
@@ -18,7 +26,7 @@ export function placeOf({ scheme, query }: Parts): HeldPlace | undefined {
   try {
     const place = JSON.parse(query) as Partial<HeldPlace>;
     const { id, root, kind, path } = place;
-    const isKnown = kind === "now" || kind === "then" || kind === "input";
+    const isKnown = kind === "now" || kind === "then" || kind === "input" || kind === "command";
     if (typeof id !== "string" || typeof root !== "string" || typeof path !== "string" || !isKnown) {
       return undefined;
     }

@@ -33,6 +33,7 @@ pub fn details(pause: &Pause, around: Around, read: ReadFile) -> protocol::Pause
         own_input: (own != shown.input).then_some(own),
         input: shown.input,
         input_text: shown.input_text,
+        command: shown.command,
         problem: shown.problem,
         output: output.or_else(|| pause.call.error.clone().map(Value::from)),
         plan: Proposal::of(&pause.call).map(Proposal::plan),

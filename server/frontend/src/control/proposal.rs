@@ -59,6 +59,7 @@ impl Proposal {
     pub fn predicted(self, files: Vec<CallFile>, summary: String) -> PredictResult {
         let input = self.input();
         PredictResult {
+            command: None,
             input_text: serde_json::to_string_pretty(&input).unwrap_or_default(),
             fingerprint: self.plan,
             input,

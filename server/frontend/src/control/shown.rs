@@ -145,6 +145,7 @@ fn prediction(call: &HeldCall, input: Value, read: ReadFile) -> protocol::Predic
         checks::problem(call, (&own, &input), &predicted)
     };
     protocol::PredictResult {
+        command: words::command(call, &input).filter(|_| !is_program),
         input_text: serde_json::to_string_pretty(&input).unwrap_or_default(),
         fingerprint: fingerprint(&input, &prediction),
         summary: words::summary(call, &input, &files),

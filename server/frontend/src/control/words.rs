@@ -135,6 +135,17 @@ const LISTED_COLUMNS: usize = 60;
 /// Maximum number of files that a line lists.
 const MAX_LISTED: usize = 3;
 
+/// Text of a call's shell command. None: its tool is not a shell.
+pub fn command(call: &HeldCall, input: &Value) -> Option<String> {
+    match agents::agent(&call.agent) {
+        Some(agent) => agent.command(&call.tool, input),
+        None => input
+            .get("command")
+            .and_then(Value::as_str)
+            .map(str::to_owned),
+    }
+}
+
 /// A held call in one line, with all its files: `Edit src/auth.rs`, `apply_patch: M app.js, A mod/extra.js`, or, if they are
 /// many, `apply_patch: app.js +3 files (1 A, 2 M, 1 D)`. `input`: the one with which it runs.
 pub fn summary(call: &HeldCall, input: &Value, files: &[CallFile]) -> String {
@@ -149,13 +160,7 @@ pub fn summary(call: &HeldCall, input: &Value, files: &[CallFile]) -> String {
         };
         return format!("{title}: {count}{}", in_brackets(&letters));
     }
-    let command = match agents::agent(&call.agent) {
-        Some(agent) => agent.command(&call.tool, input),
-        None => input
-            .get("command")
-            .and_then(Value::as_str)
-            .map(str::to_owned),
-    };
+    let command = command(call, input);
     let tool = render::clean(&call.tool);
     let is_patch = command.as_deref().is_some_and(|command| {
         let command = command.trim_start();
