@@ -81,7 +81,7 @@ test('a hover says who wrote the line', async ({ world, agent, code }) => {
   await expect(hover).toContainText('claude-code');
   await look(window.page, 'hover');
   // the links of the hover act on its turn and its lines
-  await hover.getByText('Undo these lines').click();
+  await hover.getByText('Rewind these lines').click();
   await window.plan.ready(/Rewind some lines of a\.txt/);
   await window.plan.run('Rewind');
   await expect.poll(() => world.read('a.txt')).toBe(TEXT);

@@ -155,7 +155,7 @@ test('a name that is refused stays in its box, with the reason for people', asyn
   await window.run('Backstitch: Undo the Last Rewind');
   const nothing = 'There is no operation to undo';
   await expect(window.notifications.toast(nothing)).not.toContainText('backstitch.');
-  await window.notifications.action(nothing, 'Undo Last Turn').click();
+  await window.notifications.action(nothing, 'Rewind Last Turn').click();
   await window.plan.run('Rewind');
   await expect.poll(() => world.read('a.txt')).toBe(TEXT);
 });

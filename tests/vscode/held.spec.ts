@@ -245,7 +245,7 @@ test.describe(() => {
     agent.stop();
     // no extension checks the files of a plan
     agent.turn('make it JSON', () => agent.write('c.json', '{ broken\n'));
-    await window.run('Backstitch: Undo Last Turn');
+    await window.run('Backstitch: Rewind Last Turn');
     await window.plan.ready(/make it JSON/);
     await window.plan.files.entry('c.json').original.click('broken');
     await expect(window.status.item(/^(Plain Text|JSON Lines)$/)).toBeVisible();

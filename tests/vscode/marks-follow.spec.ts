@@ -46,7 +46,7 @@ for (const theme of ['dark', 'light'] as const) {
       // the bar of the agent's lines stands beside it
       await expect.poll(() => editor.icons('agent-line')).toEqual([15, 16, 17, 18]);
       await look(page, `stops-${theme}`);
-      await window.run('Backstitch: Undo Last Turn');
+      await window.run('Backstitch: Rewind Last Turn');
       await window.plan.run('Rewind');
       await editor.expectText(lines(1, 20));
       await expect.poll(() => editor.icons('stop')).toEqual([17]);
@@ -98,7 +98,7 @@ test('a lens of removed lines follows a held edit above it that is continued', a
   await expect.poll(async () => Math.round(below.y - ((await lens.boundingBox())?.y ?? 0)) < 40).toBe(true);
 });
 
-test('Undo turn undoes exactly that turn: from its lens and from the hover', async ({ world, agent, code }) => {
+test('Revert turn undoes exactly that turn: from its lens and from the hover', async ({ world, agent, code }) => {
   world.commit({ 's.txt': lines(1, 8), 'b.txt': 'b\n' });
   world.run('checkpoint');
   agent.start();
@@ -112,8 +112,8 @@ test('Undo turn undoes exactly that turn: from its lens and from the hover', asy
   await code.settings({ 'backstitch.lensForm': 'short' });
   const { editor, plan } = window;
   const rest = lines(1, 8).replace('line 4', 'FOUR').replace('line 6', 'SIX');
-  await expect(editor.lens(/^Undo turn$/)).toHaveCount(3);
-  await editor.lens(/^Undo turn$/).first().click();
+  await expect(editor.lens(/^Revert turn$/)).toHaveCount(3);
+  await editor.lens(/^Revert turn$/).first().click();
   await plan.run('Revert');
   await expect.poll(() => world.read('s.txt')).toBe(rest);
   expect(world.read('b.txt')).toBe('b\n');
@@ -121,7 +121,7 @@ test('Undo turn undoes exactly that turn: from its lens and from the hover', asy
   await expect.poll(async () => (await editor.lines()).includes('TWO')).toBe(true);
   const hover = await editor.hover('TWO');
   await expect(hover.getByRole('link', { name: 'Rewind to here' })).toBeVisible();
-  await hover.getByRole('link', { name: 'Undo turn' }).click();
+  await hover.getByRole('link', { name: 'Revert turn' }).click();
   await plan.run('Revert');
   await expect.poll(() => world.read('s.txt')).toBe(rest);
 });

@@ -82,7 +82,7 @@ test('conflicts of several files are resolved one after the other', async ({ wor
   for (const file of ['a.txt', 'b.txt']) world.write(file, TEXT.replace('two', 'mine'));
   const window = await code.open('c.txt');
   const { plan, merge, notifications, page, quick } = window;
-  await window.run('Backstitch: Undo Last Turn');
+  await window.run('Backstitch: Rewind Last Turn');
   await plan.ready();
   await expect.poll(() => plan.text()).toContain('Conflicts with your edits: a.txt (1 conflict); b.txt (1 conflict)');
   // only the keyboard

@@ -51,12 +51,12 @@ test('the last turn is undone without a choice from a list', async ({ world, age
   // a plan does not take the place of a file in a preview, which is in front again afterwards
   await window.files.filter({ hasText: 'notes.txt' }).click();
   await window.editor.ready('notes.txt');
-  await window.run('Backstitch: Undo Last Turn');
+  await window.run('Backstitch: Rewind Last Turn');
   await plan.ready(/make it four/);
   await window.page.keyboard.press('Escape');
   await plan.closed();
   await window.editor.ready('notes.txt');
-  await window.run('Backstitch: Undo Last Turn');
+  await window.run('Backstitch: Rewind Last Turn');
   await plan.ready(/make it four/);
   await expect.poll(() => plan.text()).toMatch(/^Undoes turn “make it four” \(claude-code, .*\) · 1 file, \+1 −1$/m);
   await window.page.keyboard.press('Enter');

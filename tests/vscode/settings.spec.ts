@@ -80,7 +80,7 @@ test.describe(() => {
     });
     const window = await code.open('a.txt');
     const { editor, plan, notifications } = window;
-    await expect(editor.lens(/^Undo turn$/)).toHaveCount(1);
+    await expect(editor.lens(/^Revert turn$/)).toHaveCount(1);
     await expect(editor.lens(/^Diff$/)).toHaveCount(1);
     await expect(editor.lens('rewind to here')).toHaveCount(0);
     await look(window.page, 'calm');
@@ -97,11 +97,11 @@ test.describe(() => {
     }).toPass();
     // the message may be above the lens
     await window.page.keyboard.press('Escape');
-    await editor.lens(/^Undo here$/).click();
+    await editor.lens(/^Revert here$/).click();
     await plan.run('Revert');
     await expect(notifications.toast('Reverted: 1 file')).toBeVisible();
     await expect.poll(() => world.read('a.txt')).toBe(TEXT);
-    await expect(editor.lens(/^Undo turn$/)).toHaveCount(0);
+    await expect(editor.lens(/^Revert turn$/)).toHaveCount(0);
   });
 
   test('buttons in the status bar review and undo the last turn', { tag: '@long' }, async ({ world, agent, code }) => {
@@ -113,7 +113,7 @@ test.describe(() => {
     await expect(button('backstitch')).toBeVisible();
     await expect(button('undoTurn')).toHaveCount(0);
     agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
-    await expect(button('undoTurn')).toHaveAttribute('aria-label', 'Undo Last Turn: make it two');
+    await expect(button('undoTurn')).toHaveAttribute('aria-label', 'Rewind Last Turn: make it two');
     await look(page, 'buttons');
     await button('review').click();
     await expect(quick.item('a.txt')).toBeVisible();
@@ -129,9 +129,9 @@ test.describe(() => {
     agent.start();
     agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
     const window = await code.open('a.txt');
-    await expect(window.editor.lens(/^Undo turn$/)).toHaveCount(1);
+    await expect(window.editor.lens(/^Revert turn$/)).toHaveCount(1);
     await code.settings({ 'backstitch.lensForm': 'full' });
     await expect(window.editor.lens('rewind to here')).toBeVisible();
-    await expect(window.editor.lens(/^Undo turn$/)).toHaveCount(0);
+    await expect(window.editor.lens(/^Revert turn$/)).toHaveCount(0);
   });
 });

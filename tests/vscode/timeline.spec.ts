@@ -133,7 +133,7 @@ test('a fork, a switch to it and back; the graph shows both', async ({ world, ag
   const other = new Agent(world);
   other.start();
   other.turn('make it four instead', () => other.edit('a.txt', 'four', '4'));
-  await expect(undo).toHaveAttribute('aria-label', 'Undo Last Turn: make it four instead');
+  await expect(undo).toHaveAttribute('aria-label', 'Rewind Last Turn: make it four instead');
   await editor.expectText(TEXT.replace('four', '4'));
 
   await window.run('Backstitch: Show Branches and Forks');

@@ -42,7 +42,7 @@ for (const theme of ['dark', 'light'] as const) {
       });
       await tree.expand('hash the passwords');
       await expect(tree.row('Write the requirements')).toBeVisible();
-      await expect(editor.lens('Undo turn').first()).toBeVisible();
+      await expect(editor.lens('Revert turn').first()).toBeVisible();
       await picture('timeline');
       await tree.menu('hash the passwords', 'Rewind…');
       if (theme === 'light') return;

@@ -46,7 +46,7 @@ export class StatusBar implements vscode.Disposable {
     this.review.command = "backstitch.review";
     this.undo.command = "backstitch.undoTurn";
     this.button(this.review, "diff-multiple", vscode.l10n.t("Review Agent Changes"));
-    this.button(this.undo, "discard", vscode.l10n.t("Undo Last Turn"));
+    this.button(this.undo, "discard", vscode.l10n.t("Rewind Last Turn"));
     this.disposables = [
       recording.onDidChange(() => {
         this.show();
@@ -162,7 +162,7 @@ export class StatusBar implements vscode.Disposable {
       else item.hide();
     }
     if (turn === undefined) return;
-    this.button(this.undo, "discard", `${say("Undo Last Turn")}: ${about(turn, say)}`);
+    this.button(this.undo, "discard", `${say("Rewind Last Turn")}: ${about(turn, say)}`);
   }
 
   private button(item: vscode.StatusBarItem, icon: string, tooltip: string): void {

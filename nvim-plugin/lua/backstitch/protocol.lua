@@ -568,7 +568,7 @@
 
 ---@alias backstitch.Kind "turn"|"step"|"manual"|"external"|"rewind"|"squash"|"import"
 
----Form of the lenses: `full` names each turn above each of its runs of lines; `short` has `Undo turn`, `Undo here` and `Diff` above the first run of each turn in a file.
+---Form of the lenses: `full` names each turn above each of its runs of lines; `short` has `Revert turn`, `Revert here` and `Diff` above the first run of each turn in a file.
 ---@alias backstitch.LensForm "full"|"short"
 
 ---@alias backstitch.Lenses "all"|"session"|"latestTurn"|"off"
@@ -609,7 +609,7 @@
 
 ---A next step that a command takes.
 ---@class backstitch.Offer
----@field title string For example `Undo Last Turn`.
+---@field title string For example `Rewind Last Turn`.
 ---@field command string
 ---@field arguments any The command's one argument.
 

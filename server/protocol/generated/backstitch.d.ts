@@ -819,7 +819,7 @@ export interface InjectResult {
 
 export type Kind = "turn" | "step" | "manual" | "external" | "rewind" | "squash" | "import";
 
-/** Form of the lenses: `full` names each turn above each of its runs of lines; `short` has `Undo turn`, `Undo here` and `Diff` above the first run of each turn in a file. */
+/** Form of the lenses: `full` names each turn above each of its runs of lines; `short` has `Revert turn`, `Revert here` and `Diff` above the first run of each turn in a file. */
 export type LensForm = "full" | "short";
 
 export type Lenses = "all" | "session" | "latestTurn" | "off";
@@ -882,7 +882,7 @@ export interface ObjectResult {
 
 /** A next step that a command takes. */
 export interface Offer {
-  /** For example `Undo Last Turn`. */
+  /** For example `Rewind Last Turn`. */
   title: string;
   command: string;
   /** The command's one argument. */

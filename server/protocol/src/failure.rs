@@ -21,7 +21,7 @@ shape! {
 
     /// A next step that a command takes.
     pub struct Offer {
-        /// For example `Undo Last Turn`.
+        /// For example `Rewind Last Turn`.
         pub title: String,
         pub command: String,
         /// The command's one argument.

@@ -630,7 +630,7 @@ names! {
         Off,
     }
 
-    /// Form of the lenses: `full` names each turn above each of its runs of lines; `short` has `Undo turn`, `Undo here` and
+    /// Form of the lenses: `full` names each turn above each of its runs of lines; `short` has `Revert turn`, `Revert here` and
     /// `Diff` above the first run of each turn in a file.
     pub enum LensForm {
         Full,

@@ -250,27 +250,27 @@ fn short_lenses_stand_once_for_each_turn() {
     assert_eq!(
         shown,
         [
-            (1, "Undo turn"),
-            (1, "Undo here"),
+            (1, "Revert turn"),
+            (1, "Revert here"),
             (1, "Diff"),
-            (3, "Undo turn"),
-            (3, "Undo here"),
+            (3, "Revert turn"),
+            (3, "Revert here"),
             (3, "Diff"),
         ]
     );
-    // `Undo turn` undoes exactly that turn, in all files; the second turn stays
-    let mut undo_turn = lenses[0].2.clone();
-    assert_eq!(undo_turn["command"], "backstitch.revert");
-    undo_turn["arguments"][0]["confirm"] = json!(false);
-    client.run(&undo_turn);
+    // `Revert turn` reverts exactly that turn, in all files; the second turn stays
+    let mut revert_turn = lenses[0].2.clone();
+    assert_eq!(revert_turn["command"], "backstitch.revert");
+    revert_turn["arguments"][0]["confirm"] = json!(false);
+    client.run(&revert_turn);
     assert_eq!(world.read("a.txt"), SEVEN_LINES.replace("four", "4"));
     assert_eq!(world.read("b.txt"), "other\n");
     world.ok(["undo", "-y"]);
-    // `Undo here` takes the first turn out of this file alone; the second turn stays
-    let mut undo_here = lenses[1].2.clone();
-    assert_eq!(undo_here["command"], "backstitch.revert");
-    undo_here["arguments"][0]["confirm"] = json!(false);
-    client.run(&undo_here);
+    // `Revert here` takes the first turn out of this file alone; the second turn stays
+    let mut revert_here = lenses[1].2.clone();
+    assert_eq!(revert_here["command"], "backstitch.revert");
+    revert_here["arguments"][0]["confirm"] = json!(false);
+    client.run(&revert_here);
     assert_eq!(world.read("a.txt"), SEVEN_LINES.replace("four", "4"));
     assert_eq!(world.read("b.txt"), "another\n");
     client.leave();
@@ -328,9 +328,9 @@ fn actions_and_hovers_keep_to_the_agents_lines() {
     assert_eq!(
         titles(client.actions("a.txt", 1..2)),
         [
-            "Undo “make it two” in these lines",
-            "Undo “make it two” in this file",
-            "Undo “make it two”",
+            "Rewind these lines to before “make it two”",
+            "Revert “make it two” in this file",
+            "Revert “make it two”",
         ]
     );
     assert_eq!(client.actions("a.txt", 4..5), []);
@@ -345,7 +345,7 @@ fn actions_and_hovers_keep_to_the_agents_lines() {
     client.leave();
 }
 
-/// *Undo* undoes that turn alone. A rewind says how many later turns go, and is offered where there are any.
+/// *Revert* reverts that turn alone. A rewind says how many later turns go, and is offered where there are any.
 #[test]
 fn an_action_says_if_later_turns_go() {
     let world = two_files(SEVEN_LINES);
@@ -372,10 +372,10 @@ fn an_action_says_if_later_turns_go() {
     assert_eq!(
         titles(all.clone()),
         [
-            "Undo “first” in these lines",
-            "Undo “first” in this file",
-            "Undo “first”",
-            "Undo “first” and 2 later turns",
+            "Rewind these lines to before “first”",
+            "Revert “first” in this file",
+            "Revert “first”",
+            "Rewind to before “first” and 2 later turns",
         ]
     );
     let run = |client: &mut Client, at: usize| {

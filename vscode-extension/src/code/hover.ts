@@ -1,4 +1,4 @@
-// Links below the server's hover of an agent's line: undo its turn, undo these lines, rewind to before it, show the difference.
+// Links below the server's hover of an agent's line: revert its turn, rewind these lines, rewind to before it, show the difference.
 
 import * as vscode from "vscode";
 
@@ -23,8 +23,8 @@ export function withLinks(
   // exactly this turn: later ones stay
   const own = turn === null ? { step: checkpoint } : { turn };
   const text = links("", [
-    { title: say("Undo turn"), command: "backstitch.revert", argument: { ...own, uri } },
-    { title: say("Undo these lines"), command: "backstitch.rewind", argument: { rev, uri, lines } },
+    { title: say("Revert turn"), command: "backstitch.revert", argument: { ...own, uri } },
+    { title: say("Rewind these lines"), command: "backstitch.rewind", argument: { rev, uri, lines } },
     { title: say("Rewind to here"), command: "backstitch.rewind", argument: { rev, uri } },
     { title: say("Diff"), command: "backstitch.diff", argument: { rev, uri } },
   ]);

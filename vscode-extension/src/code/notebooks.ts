@@ -46,12 +46,12 @@ export class NotebookMarks implements vscode.NotebookCellStatusBarItemProvider, 
         `$(hubot) ${withoutIcons(name)}`,
         vscode.NotebookCellStatusBarAlignment.Right,
       );
-      item.tooltip = say("Changed by {0}. Undo the turn…", own.agent ?? say("An agent"));
+      item.tooltip = say("Changed by {0}. Revert the turn…", own.agent ?? say("An agent"));
       const argument = {
         uri: uri.toString(),
         ...(own.turn === null ? { step: own.checkpoint ?? "@" } : { turn: own.turn }),
       };
-      item.command = { command: "backstitch.revert", title: say("Undo turn"), arguments: [argument] };
+      item.command = { command: "backstitch.revert", title: say("Revert turn"), arguments: [argument] };
       return [item];
     } catch {
       // outside of every workspace

@@ -182,7 +182,7 @@ export async function menu(ctx: Ctx): Promise<void> {
     { label: `$(history) ${say("Show the timeline")}`, command: "backstitch.timeline" },
     { label: `$(type-hierarchy) ${say("Show branches and forks")}`, command: "backstitch.graph" },
     { label: `$(checklist) ${say("Review agent changes")}`, command: "backstitch.review" },
-    { label: `$(discard) ${say("Undo the last turn")}`, command: "backstitch.undoTurn" },
+    { label: `$(discard) ${say("Rewind the last turn")}`, command: "backstitch.undoTurn" },
     { label: `$(discard) ${say("Rewind…")}`, command: "backstitch.rewind" },
     { label: `$(reply) ${say("Undo the last rewind")}`, command: "backstitch.undo" },
     { label: `$(bookmark) ${say("Make a checkpoint")}`, command: "backstitch.checkpoint" },

@@ -13,7 +13,7 @@ pub fn text(hint: &Hint) -> String {
         Hint::Undo { op } => return format!("`backstitch undo {op}` undoes it"),
         Hint::UndoBefore { op, turn } => {
             return format!(
-                "`backstitch undo {op}` undoes that operation anyway; `backstitch revert t{turn}` undoes the turn"
+                "`backstitch undo {op}` undoes that operation anyway; `backstitch revert t{turn}` reverts the turn"
             );
         }
         Hint::UndoThere { op, branch } => return undo_on(branch, *op),

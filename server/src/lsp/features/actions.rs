@@ -135,8 +135,8 @@ fn of_turn(
     Some(commands)
 }
 
-/// Returns the actions for one turn in the short list. *Undo* undoes exactly that turn: in these lines, in this file, or as a
-/// whole. A rewind, which undoes the later turns of its session, too, is offered where there are any.
+/// Returns the actions for one turn in the short list. *Revert* reverts exactly that turn, in this file or as a whole.
+/// These lines alone are rewound. A rewind, which undoes the later turns of its session, too, is offered where there are any.
 fn of_agent_lines(
     uri: &str,
     rev: &str,
@@ -161,15 +161,23 @@ fn of_agent_lines(
     let mut file = turn.clone();
     file["paths"] = json!([uri]);
     let mut commands = vec![
-        command(aged(action::undo_lines(&prompt)), "backstitch.rewind", at),
-        command(aged(action::undo_file(&prompt)), "backstitch.revert", file),
-        command(aged(action::undo_turn(&prompt)), "backstitch.revert", turn),
+        command(aged(action::rewind_lines(&prompt)), "backstitch.rewind", at),
+        command(
+            aged(action::revert_in_file(&prompt)),
+            "backstitch.revert",
+            file,
+        ),
+        command(
+            aged(action::revert_turn(&prompt)),
+            "backstitch.revert",
+            turn,
+        ),
     ];
     let number = work.turn.as_ref().map(|turn| turn.number);
     let later = number.map_or(0, |number| turns_in_force.later(work.session.id, number));
     if later > 0 {
         let here = json!({ "rev": rev, "uri": uri });
-        let title = action::undo_later_turns(&prompt, later);
+        let title = action::rewind_with_later_turns(&prompt, later);
         commands.push(command(aged(title), "backstitch.rewind", here));
     }
     Some(commands)

@@ -182,13 +182,13 @@ fn short<'a>(uri: &'a str, group: &Group) -> [Lens<'a>; 3] {
     [
         lens(
             (line, 0),
-            messages::UNDO_TURN_LENS.into(),
+            messages::REVERT_TURN_LENS.into(),
             "backstitch.revert",
             whole,
         ),
         lens(
             (line, 1),
-            messages::UNDO_HERE_LENS.into(),
+            messages::REVERT_HERE_LENS.into(),
             "backstitch.revert",
             here,
         ),

@@ -46,7 +46,7 @@ pub fn text(hint: &Hint) -> String {
         Hint::NoTurn => "`backstitch.timeline` shows the turns, undone ones included",
         Hint::UndoBefore { op, turn } => {
             return format!(
-                "`backstitch.undo` with `op` {op} undoes that operation anyway; `backstitch.revert` with `turn` t{turn} undoes the turn"
+                "`backstitch.undo` with `op` {op} undoes that operation anyway; `backstitch.revert` with `turn` t{turn} reverts the turn"
             );
         }
         Hint::UndoThere { op, branch } => {
@@ -91,7 +91,7 @@ pub fn offers(hint: &Hint) -> Vec<Offer> {
     };
     match hint {
         Hint::NothingToUndo => vec![offer(
-            "Undo Last Turn",
+            "Rewind Last Turn",
             "backstitch.rewind",
             json!({ "rev": "@turn" }),
         )],
@@ -99,7 +99,7 @@ pub fn offers(hint: &Hint) -> Vec<Offer> {
             let (turn, op) = (format!("t{turn}"), op.to_string());
             let undo_turn = json!({ "turn": turn });
             vec![
-                offer("Undo the Turn", "backstitch.revert", undo_turn),
+                offer("Revert the Turn", "backstitch.revert", undo_turn),
                 offer(
                     "Undo the Operation Before",
                     "backstitch.undo",

@@ -96,8 +96,8 @@ pub fn without_icons(title: &str) -> String {
     title.replace("$(", "\\$(")
 }
 
-pub const UNDO_TURN_LENS: &str = "Undo turn";
-pub const UNDO_HERE_LENS: &str = "Undo here";
+pub const REVERT_TURN_LENS: &str = "Revert turn";
+pub const REVERT_HERE_LENS: &str = "Revert here";
 pub const SHORT_DIFF_LENS: &str = "Diff";
 pub const FORK_LENS: &str = "fork";
 pub const DIFF_LENS: &str = "diff";
@@ -137,7 +137,7 @@ pub mod action {
         format!("Rewind this file to before {about}")
     }
 
-    /// Later turns' changes of these lines are undone, too.
+    /// Later turns' changes of these lines are undone, too. `name`: of a turn, or its prompt in quotes for a short list.
     pub fn rewind_lines(name: &str) -> String {
         format!("Rewind these lines to before {name}")
     }
@@ -159,22 +159,18 @@ pub mod action {
     }
 
     /// `prompt`: in quotes; for a short list.
-    pub fn undo_lines(prompt: &str) -> String {
-        format!("Undo {prompt} in these lines")
+    pub fn revert_in_file(prompt: &str) -> String {
+        format!("Revert {prompt} in this file")
     }
 
-    pub fn undo_file(prompt: &str) -> String {
-        format!("Undo {prompt} in this file")
-    }
-
-    pub fn undo_turn(prompt: &str) -> String {
-        format!("Undo {prompt}")
+    pub fn revert_turn(prompt: &str) -> String {
+        format!("Revert {prompt}")
     }
 
     /// A rewind, which undoes the later turns of the session, too.
-    pub fn undo_later_turns(prompt: &str, later: usize) -> String {
+    pub fn rewind_with_later_turns(prompt: &str, later: usize) -> String {
         let turns = render::plural(later, "later turn", "later turns");
-        format!("Undo {prompt} and {turns}")
+        format!("Rewind to before {prompt} and {turns}")
     }
 
     pub const UNDO: &str = "Undo the last rewind";
