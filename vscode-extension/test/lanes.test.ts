@@ -15,6 +15,18 @@ function drawn(...nodes: string[]): string[] {
   );
 }
 
+test("a row says that its parent is not loaded", () => {
+  const { rows } = lanes([
+    { id: "c3", parent: "c2" },
+    { id: "c2", parent: "c1" },
+    { id: "a1", parent: null },
+  ]);
+  assert.deepEqual(
+    rows.map(({ isCut }) => isCut),
+    [false, true, false],
+  );
+});
+
 test("one branch is one lane", () => {
   assert.deepEqual(drawn("c3<c2", "c2<c1", "c1"), ["c3@0->0", "c2@0->0", "c1@0"]);
 });

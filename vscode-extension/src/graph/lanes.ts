@@ -5,8 +5,10 @@ export type Placed<N extends Node> = {
   node: N;
   row: number;
   lane: number;
-  /** Lane and row of the parent; undefined if it is not shown. */
+  /** Lane and row of the parent; undefined if it is not loaded, or if there is none. */
   parent: { row: number; lane: number } | undefined;
+  /** True if the parent is not loaded. */
+  isCut: boolean;
 };
 export type Graph<N extends Node> = { rows: Placed<N>[]; lanes: number };
 
@@ -31,7 +33,8 @@ export function lanes<N extends Node>(newestFirst: readonly N[]): Graph<N> {
   });
   const rows = newestFirst.map((node): Placed<N> => {
     const { row, lane } = places.get(node.id) ?? { row: 0, lane: 0 };
-    return { node, row, lane, parent: node.parent === null ? undefined : places.get(node.parent) };
+    const parent = node.parent === null ? undefined : places.get(node.parent);
+    return { node, row, lane, parent, isCut: node.parent !== null && parent === undefined };
   });
   return { rows, lanes: laneCount };
 }

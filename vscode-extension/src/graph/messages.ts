@@ -3,6 +3,8 @@
 export type Shown = {
   id: string;
   parent: string | null;
+  /** Sign of the kind: of a turn, a step, an edit of the user, an operation. */
+  icon: Icon;
   /** Revision for commands. */
   rev: string;
   kind: string;
@@ -20,11 +22,20 @@ export type Shown = {
   state: string;
 };
 
+export type Icon = "turn" | "step" | "edit" | "operation" | "start";
+
 export type ToPage = {
   type: "graph";
   nodes: Shown[];
   more: boolean;
-  words: { label: string; empty: string; more: string; search: string; actions: Record<Action, string> };
+  words: {
+    label: string;
+    empty: string;
+    more: string;
+    cut: string;
+    search: string;
+    actions: Record<Action, string>;
+  };
 };
 
 export type Action = "rewind" | "diff" | "fork" | "show";

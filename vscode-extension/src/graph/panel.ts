@@ -3,14 +3,14 @@
 import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
-import { rev, shown } from "../server/protocol.ts";
+import { type Checkpoint, rev, shown } from "../server/protocol.ts";
 import { message, withErrors } from "../show/errors.ts";
 import { fill } from "../show/webview.ts";
-import { about, ago, counts } from "../show/words.ts";
+import { about, ago, counts, isBeginning } from "../show/words.ts";
 import { outcome } from "../show/tooltip.ts";
 import { areOfSeveralSessions, changes, entries } from "../show/entries.ts";
 import { sessionNumber } from "../timeline/rows.ts";
-import type { FromPage, Shown, ToPage } from "./messages.ts";
+import type { FromPage, Icon, Shown, ToPage } from "./messages.ts";
 
 const PAGE = 300;
 
@@ -19,8 +19,6 @@ export class Graph implements vscode.Disposable {
   private readonly disposables: vscode.Disposable[];
   private limit = PAGE;
   private root: string | undefined;
-  /** Revisions to rewind to, by the revision that the page shows. */
-
   /** Keeps visible ages up to date. */
   private readonly ages = setInterval(() => {
     if (this.panel?.visible === true) void this.draw();
@@ -97,6 +95,7 @@ export class Graph implements vscode.Disposable {
         parent: checkpoint.parent,
         rev: rev(checkpoint),
         kind: checkpoint.kind,
+        icon: iconOf(checkpoint),
         title: about(checkpoint, say),
         letter: hasSessions ? (checkpoint.letter ?? "") : "",
         color: sessionNumber(checkpoint.letter ?? "A"),
@@ -120,6 +119,7 @@ export class Graph implements vscode.Disposable {
       label: say("Checkpoints, newest first"),
       empty: say("No checkpoints yet. They appear when an agent starts working here."),
       more: say("Older checkpoints"),
+      cut: say("continues with older checkpoints, which are not loaded"),
       search: say("Search"),
       actions: { show: say("Show"), diff: say("Compare"), rewind: say("Rewind"), fork: say("Fork") },
     };
@@ -140,4 +140,11 @@ export class Graph implements vscode.Disposable {
     this.panel?.dispose();
     for (const each of this.disposables) each.dispose();
   }
+}
+
+function iconOf(checkpoint: Checkpoint): Icon {
+  if (isBeginning(checkpoint)) return "start";
+  if (checkpoint.operation !== null) return "operation";
+  if (checkpoint.kind === "turn" || checkpoint.kind === "step") return checkpoint.kind;
+  return "edit";
 }

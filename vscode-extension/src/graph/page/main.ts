@@ -1,7 +1,7 @@
 // Script of the graph's page: draws the rows, and reports the user's choice.
 
 import { type Placed, lanes } from "../lanes.ts";
-import type { Action, FromPage, Shown, ToPage } from "../messages.ts";
+import type { Action, FromPage, Icon, Shown, ToPage } from "../messages.ts";
 
 declare function acquireVsCodeApi(): { postMessage: (message: FromPage) => void };
 
@@ -36,7 +36,7 @@ function draw({ nodes, more, words }: ToPage): void {
   list.setAttribute("aria-label", words.label);
   const width = (graph.lanes + 1) * LANE;
   list.append(lines(graph.rows, width));
-  const rows = graph.rows.map((placed) => row(placed, width, words.actions));
+  const rows = graph.rows.map((placed) => row(placed, width, words));
   list.append(...rows);
   page.append(searchBox(words.search, rows), list);
   if (more) {
@@ -105,12 +105,21 @@ function move(event: KeyboardEvent, rows: HTMLElement[]): void {
   }
 }
 
-function row({ node, lane }: Placed<Shown>, width: number, actions: Record<Action, string>): HTMLElement {
+function row({ node, lane, isCut }: Placed<Shown>, width: number, words: ToPage["words"]): HTMLElement {
   const row = element("div", "row");
   row.setAttribute("role", "option");
   row.setAttribute(
     "aria-label",
-    [node.title, node.state, node.letter, node.rev, node.detail, node.branch, ...node.tags]
+    [
+      node.title,
+      node.state,
+      node.letter,
+      node.rev,
+      node.detail,
+      node.branch,
+      ...node.tags,
+      isCut ? words.cut : "",
+    ]
       .filter(Boolean)
       .join(", "),
   );
@@ -130,11 +139,16 @@ function row({ node, lane }: Placed<Shown>, width: number, actions: Record<Actio
   for (const tag of node.tags) row.append(element("span", "tag", tag));
   if (node.letter !== "") row.append(element("span", `session session${node.color}`, node.letter));
   row.append(element("span", "title", node.title), element("span", "detail", `${node.rev} · ${node.detail}`));
+  if (isCut) {
+    const cut = element("span", "cut", "⋯");
+    cut.title = words.cut;
+    row.append(cut);
+  }
   const buttons = element("span", "buttons");
-  for (const [action, words] of Object.entries(actions) as [Action, string][]) {
+  for (const [action, text] of Object.entries(words.actions) as [Action, string][]) {
     const key = keyOf(action);
-    const button = element("button", "", words);
-    button.title = `${words} (${key})`;
+    const button = element("button", "", text);
+    button.title = `${text} (${key})`;
     // the row has keys for the same actions
     button.tabIndex = -1;
     button.setAttribute("aria-hidden", "true");
@@ -169,8 +183,9 @@ function lines(rows: Placed<Shown>[], width: number): SVGElement {
   const place = (at: { row: number; lane: number }) =>
     [(at.lane + 1) * LANE - LANE / 2, at.row * ROW + ROW / 2] as const;
   for (const placed of rows) {
-    if (placed.parent === undefined) continue;
-    const [[x, y], [px, py]] = [place(placed), place(placed.parent)];
+    const { parent = { row: rows.length, lane: placed.lane }, isCut } = placed;
+    if (placed.parent === undefined && !isCut) continue;
+    const [[x, y], [px, py]] = [place(placed), place(parent)];
     // down the own lane, then over to that of the parent
     const bend = py - ROW;
     const path =
@@ -179,19 +194,44 @@ function lines(rows: Placed<Shown>[], width: number): SVGElement {
         : `M${x} ${y}V${Math.max(y, bend)}C${x} ${py} ${px} ${Math.max(y, bend)} ${px} ${py}`;
     const line = document.createElementNS(SVG, "path");
     line.setAttribute("d", path);
-    line.setAttribute("class", `line lane${placed.lane % COLORS}`);
+    line.setAttribute("class", `line lane${placed.lane % COLORS}${isCut ? " cut" : ""}`);
     svg.append(line);
   }
   for (const placed of rows) {
     const [x, y] = place(placed);
-    const dot = document.createElementNS(SVG, "circle");
-    dot.setAttribute("cx", String(x));
-    dot.setAttribute("cy", String(y));
-    dot.setAttribute("r", placed.node.kind === "turn" ? "5" : "3.5");
-    dot.setAttribute("class", `dot lane${placed.lane % COLORS}${placed.node.current ? " current" : ""}`);
+    const dot = sign(placed.node.icon, x, y);
+    const color = placed.node.letter === "" ? `lane${placed.lane % COLORS}` : `session${placed.node.color}`;
+    dot.setAttribute("class", `dot ${color} ${placed.node.icon}${placed.node.current ? " current" : ""}`);
     svg.append(dot);
   }
   return svg;
+}
+
+/** Sign of a checkpoint. A turn has a disc, a step a small one, an edit of the user a square, an operation a diamond. */
+function sign(icon: Icon, x: number, y: number): SVGElement {
+  const path = (radius: number, points: readonly (readonly [number, number])[]) => {
+    const made = document.createElementNS(SVG, "path");
+    const corners = points.map(([dx, dy]) => `${x + dx * radius} ${y + dy * radius}`);
+    made.setAttribute("d", `M${corners.join("L")}Z`);
+    return made;
+  };
+  switch (icon) {
+    case "edit":
+      // prettier-ignore
+      return path(3.5, [[-1, -1], [1, -1], [1, 1], [-1, 1]]);
+    case "operation":
+      // prettier-ignore
+      return path(5, [[0, -1], [1, 0], [0, 1], [-1, 0]]);
+    case "turn":
+    case "step":
+    case "start": {
+      const disc = document.createElementNS(SVG, "circle");
+      disc.setAttribute("cx", String(x));
+      disc.setAttribute("cy", String(y));
+      disc.setAttribute("r", icon === "step" ? "3.5" : "5");
+      return disc;
+    }
+  }
 }
 
 function element(name: string, classes: string, text = ""): HTMLElement {
