@@ -52,7 +52,6 @@ export class Decisions implements vscode.Disposable {
     };
     const touched = () => {
       if (this.next?.from === "comparison") this.next.from = "elsewhere";
-      void this.keepList(false);
     };
     this.disposables = [
       ctx.on("backstitch/didResume", ({ pause, outcome, by }) => {
@@ -83,11 +82,6 @@ export class Decisions implements vscode.Disposable {
       }),
     ];
     follow();
-  }
-
-  /** Keeps the empty list in place of the text that stands there without a held call: the focus would be nowhere. */
-  private keepList(isKept: boolean): Thenable<unknown> {
-    return vscode.commands.executeCommand("setContext", "backstitch.stepping", isKept);
   }
 
   /** Follows the tab in front: titles and keys are those of its call. */
@@ -206,7 +200,6 @@ export class Decisions implements vscode.Disposable {
     const next = { session: pause.session, root: shown(pause.root), from: this.from(argument, pause) };
     return this.decide(pause, argument, async () => {
       const taken = await this.files.taken(pause);
-      if (next.from === "list") await this.keepList(true);
       // before the decision: a fast agent calls before it is answered
       this.next = next;
       return this.ctx.execute("backstitch.step", { ...this.about(pause), how, ...taken });
@@ -276,7 +269,6 @@ export class Decisions implements vscode.Disposable {
       done = await send();
     } catch (error) {
       this.next = undefined;
-      void this.keepList(false);
       const kind = failure(error)?.kind;
       if (kind === "already_resumed" || kind === "unknown_pause") {
         // somebody else was first
@@ -331,7 +323,6 @@ export class Decisions implements vscode.Disposable {
     const { next } = this;
     if (next?.session !== pause.session || next.root !== shown(pause.root)) return false;
     this.next = undefined;
-    void this.keepList(false);
     if (kindOf(pause) === "program") return false;
     const isThere = next.from === "comparison";
     // the side that can be edited never has it

@@ -37,6 +37,11 @@ export class AgentsView implements vscode.TreeDataProvider<Pause>, vscode.Dispos
     const count = this.held.held().length;
     const tooltip = count === 1 ? vscode.l10n.t("1 held call") : vscode.l10n.t("{0} held calls", count);
     this.view.badge = count === 0 ? undefined : { value: count, tooltip };
+    // a welcome text would take the place of the list, and its focus with it
+    const isEmpty = this.held.pauses.length === 0;
+    (this.view as { message: string | undefined }).message = isEmpty
+      ? vscode.l10n.t("No call of an agent is held.")
+      : undefined;
     this.changed.fire();
   }
 
