@@ -48,6 +48,8 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   /** Number of requested rows by branch. */
   private readonly wanted = new Map<string, number>();
   private pending: NodeJS.Timeout | undefined;
+  /** The last read of all rows. */
+  private reading: Promise<unknown> = Promise.resolve();
   /** Requests of the shown rows with their answers. */
   private readonly drawn = new Map<string, string>();
   /** The agents that have their own row, as text. */
@@ -100,11 +102,16 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
     this.changed.fire(undefined);
   }
 
-  /** Debounces requests during a burst of checkpoints. */
+  /**
+   * Debounces requests during a burst of checkpoints. A read that is under way ends first. VS Code drops its rows
+   * where they are asked for again, so that a busy agent would keep the view empty.
+   */
   private scheduleRefresh(): void {
     this.pending ??= setTimeout(() => {
-      this.pending = undefined;
-      void this.refreshWhereOther();
+      void this.reading.finally(() => {
+        this.pending = undefined;
+        void this.refreshWhereOther();
+      });
     }, 50);
   }
 
@@ -181,25 +188,37 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   async getChildren(row?: Row): Promise<Row[]> {
     if (this.ctx.state.name !== "running" || Object.keys(this.ctx.where()).length === 0) {
       this.say(undefined);
+      this.setEmpty(false);
       return [];
     }
     try {
       this.asked = Date.now();
-      if (row === undefined) return await this.branches();
+      if (row === undefined) return await this.readAll();
       // only expanded rows are asked for; the event is lost where all rows are drawn anew at the same time
       if (row instanceof EntryRow && row.id !== undefined) this.expanded.add(row.id);
       return row instanceof BranchRow ? await this.entries(row) : (row.children ?? []);
     } catch (error) {
       this.say(message(error));
-      void vscode.commands.executeCommand("setContext", "backstitch.unreadable", true);
+      this.setEmpty(false);
       return [];
     }
+  }
+
+  private readAll(): Promise<Row[]> {
+    const rows = this.branches();
+    this.reading = rows.catch(() => undefined);
+    return rows;
+  }
+
+  /** The view's text about an empty history: only once the history was read. */
+  private setEmpty(isEmpty: boolean): void {
+    void vscode.commands.executeCommand("setContext", "backstitch.empty", isEmpty);
   }
 
   private async branches(): Promise<Row[]> {
     const first = await this.read(this.root());
     this.say(undefined);
-    void vscode.commands.executeCommand("setContext", "backstitch.unreadable", false);
+    this.setEmpty(first.head === null);
     this.broken = JSON.stringify(this.recording.broken());
     this.hasHistory = first.head !== null;
     const several = (vscode.workspace.workspaceFolders?.length ?? 0) > 1;
