@@ -88,6 +88,8 @@ test('in the list and in the REPL the keys decide, and the focus stays', async (
   await expect(agents.row(/^Edit a\.txt/)).toHaveCount(1);
   await agents.row(/^Edit a\.txt/).click();
   await diff.ready();
+  // it takes the focus once it is drawn
+  await diff.hasFocus();
   await page.getByRole('tree', { name: 'Agents' }).focus();
   await page.keyboard.press('F10');
   expect(await first).toEqual({});
@@ -98,6 +100,7 @@ test('in the list and in the REPL the keys decide, and the focus stays', async (
   const repl = window.webview({ extension: 'backstitch.backstitch', purpose: 'webviewView' });
   const input = repl.locator('.cm-content');
   await input.click();
+  await expect(input).toBeFocused();
   await page.keyboard.press('F5');
   expect(await second).toEqual({});
 });

@@ -21,6 +21,11 @@ export class DiffEditor {
     await this.root.locator('.editor.modified .view-line').first().waitFor();
   }
 
+  /** Waits until one of its sides has the focus: an editor that opens takes it after it is drawn. */
+  async hasFocus(): Promise<void> {
+    await expect(this.root.locator('.monaco-editor.focused')).toHaveCount(1);
+  }
+
   async isSideBySide(): Promise<boolean> {
     return this.root.evaluate((diff) => diff.classList.contains('side-by-side'));
   }

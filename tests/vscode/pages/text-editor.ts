@@ -1,6 +1,6 @@
 // Text editor: its lines as drawn, its gutter, and widgets between lines.
 import { expect, type Locator, type Page } from '@playwright/test';
-import { chosen } from './menu.ts';
+import { choose } from './menu.ts';
 
 /** Bar of VS Code's version control beside changed lines. */
 export interface QuickDiff {
@@ -57,7 +57,17 @@ export class TextEditor {
   }
 
   async focus(): Promise<void> {
-    await this.root.locator('.view-lines').first().click({ position: { x: 400, y: 2 } });
+    const lines = this.root.locator('.view-lines').first();
+    // lines that are drawn anew on a busy machine are never still for a click; the focus says that it arrived
+    await expect(async () => {
+      await lines.click({ position: { x: 400, y: 2 }, force: true, timeout: 5_000 });
+      await this.hasFocus(2_000);
+    }).toPass();
+  }
+
+  /** Waits until it has the focus. */
+  async hasFocus(timeout = 60_000): Promise<void> {
+    await expect(this.root).toHaveClass(/(^| )focused( |$)/, { timeout });
   }
 
   /** Puts the cursor at the beginning of a line, from 1. */
@@ -268,8 +278,10 @@ export class TextEditor {
 
   /** An entry of the menu that a right click on a text opens. */
   async menu(text: string, entry: string): Promise<void> {
-    const { x, y } = await this.place(text);
-    await this.page.mouse.click(x, y, { button: 'right' });
-    await chosen(this.page, entry);
+    const open = async () => {
+      const { x, y } = await this.place(text);
+      await this.page.mouse.click(x, y, { button: 'right' });
+    };
+    await choose(this.page, open, entry);
   }
 }

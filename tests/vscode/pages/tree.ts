@@ -1,6 +1,6 @@
 // The tree of one view, in the side bar or the panel.
 import { expect, type Locator, type Page } from '@playwright/test';
-import { chosen } from './menu.ts';
+import { choose } from './menu.ts';
 
 export class Tree {
   /** The view, its title included. */
@@ -80,13 +80,9 @@ export class Tree {
     await this.pane.locator('.pane-header').getByRole('button', { name: button }).click();
   }
 
-  /** An entry of the row's menu. Rows that are drawn anew close a menu. */
+  /** An entry of the row's menu. */
   async menu(label: string | RegExp, entry: string): Promise<void> {
-    const item = this.page.locator('.monaco-menu').getByRole('menuitem', { name: entry }).first();
-    await expect(async () => {
-      await this.row(label).first().click({ button: 'right', timeout: 10_000 });
-      await item.waitFor({ timeout: 3_000 });
-    }).toPass();
-    await chosen(this.page, entry);
+    const open = () => this.row(label).first().click({ button: 'right', timeout: 10_000 });
+    await choose(this.page, open, entry);
   }
 }
