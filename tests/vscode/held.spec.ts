@@ -41,6 +41,8 @@ test('a held call is announced, its right side edited, and it goes on with that'
   await window.diff.expectTexts(TEXT, 'one\n2\nthree\n');
   // the prompt stands above the change, and each side says which it is
   await expect(editor.tab).toContainText('Held: Edit a.txt · “make it two”');
+  // spoken, too; VS Code gives no name to each side of a comparison
+  await expect(page.locator('.editor-instance[aria-label^="Held: Edit a.txt · “make it two”"]')).toHaveCount(1);
   await expect.poll(() => window.diff.original.notes()).toEqual(['now']);
   await expect.poll(() => window.diff.modified.notes()).toEqual(['after the call: you can edit this side']);
   await look(page, 'held-diff');

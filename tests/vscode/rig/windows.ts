@@ -134,13 +134,16 @@ export class Windows {
     const { page, server } = this.current!;
     const { quick, dialog, notifications } = new Workbench(page);
     await quick.cancel();
-    await page.keyboard.press(PARK);
     const tabs = page.locator('.editor-group-container .tab');
+    // a web view that is shown at this moment takes the key
     await expect(async () => {
-      if (await dialog.root.isVisible()) await dialog.press("Don't Save");
-      expect(await tabs.count()).toBe(0);
-      expect(await notifications.toasts.count()).toBe(0);
-    }).toPass({ intervals: [50] });
+      await page.keyboard.press(PARK);
+      await expect(async () => {
+        if (await dialog.root.isVisible()) await dialog.press("Don't Save");
+        expect(await tabs.count()).toBe(0);
+        expect(await notifications.toasts.count()).toBe(0);
+      }).toPass({ intervals: [50], timeout: 20_000 });
+    }).toPass();
     server.freeze();
     this.parked.set(server, this.current!);
     this.current = undefined;
