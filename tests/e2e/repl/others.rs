@@ -1,4 +1,4 @@
-//! Thirty inputs each to a paused Python and to a paused Node program, beside the recorded answers of IPython (the kernel of
+//! Thirty inputs each to a paused Python and to a paused Node program, beside the recorded answers of `IPython` (the kernel of
 //! Jupyter) and of Node's own REPL. `tests/programs/record_repls.py` renews these.
 
 use std::process::Stdio;
