@@ -1,0 +1,9 @@
+//! Jobs of GitHub Actions workflows: the text, its problems, its expressions, and the run of one job on this machine.
+//!
+//! Synchronous. It prints nothing and knows no protocol: front ends show what it returns and reports.
+
+pub mod expr;
+pub mod position;
+pub mod template;
+pub mod workflow;
+pub mod yaml;

@@ -1,0 +1,5 @@
+//! Workflows as typed values.
+
+mod model;
+
+pub use model::*;

@@ -1,0 +1,1 @@
+//! YAML text to a tree of nodes, each with its place.
