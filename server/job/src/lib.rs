@@ -4,6 +4,7 @@
 
 pub mod expr;
 pub mod position;
+pub mod step;
 pub mod template;
 pub mod workflow;
 pub mod yaml;

@@ -1,0 +1,14 @@
+//! One step: its script, its process, its output, and what it tells the runner.
+
+pub mod command_files;
+pub mod commands;
+mod descendants;
+pub mod mask;
+pub mod output;
+pub mod process;
+pub mod shell;
+pub mod stop;
+pub mod supervise;
+mod wire;
+
+pub use wire::Program;

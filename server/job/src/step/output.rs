@@ -1,0 +1,493 @@
+//! The output of a step: lines, workflow commands in them, masks, and the log.
+
+use std::fs::File;
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::commands::{CommandName, WorkflowCommand, resumes};
+use super::mask::Masks;
+use super::process::{Sink, Stream};
+
+/// Bytes after which a line is cut.
+const MAX_LINE: usize = 64 * 1024;
+/// Bytes that a line with a workflow command may have.
+const MAX_COMMAND: usize = 16 * 1024 * 1024;
+
+/// Receiver of what happens in a step. All texts are masked.
+pub trait StepReport: Send {
+    /// One or more whole lines, or a part of a line that is too long, with their line ends.
+    fn output(&mut self, stream: Stream, text: &[u8]);
+    /// A group of lines begins, with a title, or ends.
+    fn group(&mut self, title: Option<&str>);
+    fn annotation(&mut self, annotation: &Annotation);
+}
+
+/// A message of `::error::` and its kin, or of the runner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    pub level: Level,
+    pub message: String,
+    pub title: Option<String>,
+    /// Path as the step gave it.
+    pub file: Option<String>,
+    /// Line and column from 1.
+    pub line: Option<u32>,
+    pub column: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    Debug,
+    Notice,
+    Warning,
+    Error,
+}
+
+impl Level {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Level::Debug => "debug",
+            Level::Notice => "notice",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        }
+    }
+}
+
+/// What the commands in a step's output asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    pub outputs: Vec<(String, String)>,
+    pub state: Vec<(String, String)>,
+    pub env: Vec<(String, String)>,
+    pub path: Vec<String>,
+    /// Sentences about commands that failed. Each fails the step.
+    pub errors: Vec<String>,
+}
+
+/// The reader of a step's output.
+pub struct Output {
+    masks: Masks,
+    log: Option<File>,
+    report: Arc<Mutex<dyn StepReport>>,
+    /// Bytes after the last line end, of standard output and of standard error.
+    rest: [Vec<u8>; 2],
+    /// The token that ends `stop-commands`.
+    stopped: Option<String>,
+    /// `set-env` and `add-path` are heeded (`ACTIONS_ALLOW_UNSECURE_COMMANDS`).
+    pub unsecure: bool,
+    /// Lines of `::debug::` are shown (`ACTIONS_STEP_DEBUG`).
+    pub debug: bool,
+    echo: bool,
+    /// The step has ended: what comes now is of processes that it left, and goes to the log alone.
+    late: bool,
+    asked: Asked,
+    /// The reason why the log is not complete.
+    log_error: Option<String>,
+}
+
+impl std::fmt::Debug for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Output")
+            .field("asked", &self.asked)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Output {
+    pub fn new(masks: Masks, log: Option<File>, report: Arc<Mutex<dyn StepReport>>) -> Output {
+        Output {
+            masks,
+            log,
+            report,
+            rest: [Vec::new(), Vec::new()],
+            stopped: None,
+            unsecure: false,
+            debug: false,
+            echo: false,
+            late: false,
+            asked: Asked::default(),
+            log_error: None,
+        }
+    }
+
+    /// Ends the output of the step: the rest without a line end is a line. Returns what its commands asked for.
+    pub fn finish(&mut self) -> Asked {
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            let rest = std::mem::take(&mut self.rest[place(stream)]);
+            if !rest.is_empty() {
+                self.line(stream, &rest);
+            }
+        }
+        self.late = true;
+        std::mem::take(&mut self.asked)
+    }
+
+    /// The reason why the log is not complete, such as a full disk.
+    pub fn log_error(&self) -> Option<&str> {
+        self.log_error.as_deref()
+    }
+
+    /// Writes a message of the runner.
+    pub fn annotate(&mut self, level: Level, message: &str) {
+        self.annotation(Annotation {
+            level,
+            message: message.to_owned(),
+            title: None,
+            file: None,
+            line: None,
+            column: None,
+        });
+    }
+
+    /// Writes text of the runner, as if the step had printed it; commands in it are text.
+    pub fn text(&mut self, text: &str) {
+        let masked = self.masks.apply(text);
+        self.emit(Stream::Stdout, masked.as_bytes());
+    }
+
+    /// Handles whole lines at once where none can have a command.
+    fn block(&mut self, stream: Stream, lines: &[u8]) {
+        if self.stopped.is_none() && !may_have_command(lines) {
+            let masked = self.masks.masked(lines, lines.len());
+            self.emit(stream, &masked.text);
+            return;
+        }
+        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+            self.line(stream, line);
+        }
+    }
+
+    fn line(&mut self, stream: Stream, line: &[u8]) {
+        if self.stopped.is_some() || may_have_command(line) {
+            let text = String::from_utf8_lossy(line);
+            let text = text.trim_end_matches(['\r', '\n']);
+            if let Some(token) = &self.stopped {
+                if resumes(text, token) {
+                    self.stopped = None;
+                }
+            } else if let Some(command) = WorkflowCommand::parse(text) {
+                self.command(stream, &command, text);
+                return;
+            }
+        }
+        let mut masked = self.masks.masked(line, line.len()).text;
+        if !masked.ends_with(b"\n") {
+            masked.push(b'\n');
+        }
+        self.emit(stream, &masked);
+    }
+
+    fn command(&mut self, stream: Stream, command: &WorkflowCommand, line: &str) {
+        let name_of = |command: &WorkflowCommand| command.property("name").unwrap_or("").to_owned();
+        let mut echo = self.echo;
+        match command.name {
+            CommandName::AddMask => {
+                if command.data.trim().is_empty() {
+                    self.annotate(
+                        Level::Warning,
+                        "Can't add secret mask for empty string in ##[add-mask] command.",
+                    );
+                }
+                self.masks.add(&command.data);
+                // the value is masked now
+            }
+            CommandName::SetOutput | CommandName::SaveState if name_of(command).is_empty() => {
+                let kind = command.name.as_str();
+                self.asked
+                    .errors
+                    .push(format!("Unable to process command '{line}' successfully."));
+                self.asked.errors.push(format!(
+                    "Required field 'name' is missing in ##[{kind}] command."
+                ));
+            }
+            CommandName::SetOutput => self
+                .asked
+                .outputs
+                .push((name_of(command), command.data.clone())),
+            CommandName::SaveState => self
+                .asked
+                .state
+                .push((name_of(command), command.data.clone())),
+            CommandName::SetEnv | CommandName::AddPath if !self.unsecure => {
+                let kind = command.name.as_str();
+                self.asked.errors.push(format!(
+                    "The `{kind}` command is disabled. Please upgrade to using Environment Files or opt into unsecure command \
+                     execution by setting the `ACTIONS_ALLOW_UNSECURE_COMMANDS` environment variable to `true`."
+                ));
+            }
+            CommandName::SetEnv => self
+                .asked
+                .env
+                .push((name_of(command), command.data.clone())),
+            CommandName::AddPath => self.asked.path.push(command.data.clone()),
+            CommandName::StopCommands => self.stop_commands(&command.data),
+            CommandName::Echo => self.set_echo(&command.data),
+            CommandName::Group => {
+                echo = false;
+                let title = self.masks.apply(&command.data);
+                self.mark(stream, &format!("##[group]{title}"));
+                self.to_report(|report| report.group(Some(&title)));
+            }
+            CommandName::EndGroup => {
+                echo = false;
+                self.mark(stream, "##[endgroup]");
+                self.to_report(|report| report.group(None));
+            }
+            CommandName::Debug
+            | CommandName::Notice
+            | CommandName::Warning
+            | CommandName::Error => {
+                echo = false;
+                self.annotation(annotation_of(command));
+            }
+            // matchers find places in lines; none is searched for here
+            CommandName::AddMatcher | CommandName::RemoveMatcher => {}
+        }
+        if echo {
+            let masked = self.masks.apply(line);
+            self.emit(stream, format!("{masked}\n").as_bytes());
+        }
+    }
+
+    fn stop_commands(&mut self, token: &str) {
+        // a name of a command as the token would end at the next use of that command
+        let is_command = WorkflowCommand::parse(&format!("::{token}::")).is_some();
+        if token.trim().is_empty() || is_command {
+            self.asked.errors.push(format!(
+                "Invalid token '{token}' of the `stop-commands` command: it must not be empty or the name of a command."
+            ));
+            return;
+        }
+        self.stopped = Some(token.to_owned());
+    }
+
+    fn set_echo(&mut self, data: &str) {
+        match data.trim().to_ascii_lowercase().as_str() {
+            "on" => self.echo = true,
+            "off" => self.echo = false,
+            _ => self.asked.errors.push(format!("Invalid echo command value. Possible values can be: 'on', 'off'. Current value is: '{data}'.")),
+        }
+    }
+
+    fn annotation(&mut self, mut annotation: Annotation) {
+        if annotation.level == Level::Debug && !self.debug {
+            return;
+        }
+        annotation.message = self.masks.apply(&annotation.message);
+        annotation.title = annotation.title.map(|title| self.masks.apply(&title));
+        let line = format!("##[{}]{}", annotation.level.as_str(), annotation.message);
+        self.mark(Stream::Stdout, &line);
+        self.to_report(|report| report.annotation(&annotation));
+    }
+
+    /// Writes a line of the runner to the log alone: the report has it in another form.
+    fn mark(&mut self, _stream: Stream, line: &str) {
+        self.to_log(line.as_bytes());
+        self.to_log(b"\n");
+    }
+
+    fn emit(&mut self, stream: Stream, text: &[u8]) {
+        self.to_log(text);
+        self.to_report(|report| report.output(stream, text));
+    }
+
+    fn to_log(&mut self, text: &[u8]) {
+        let Some(log) = &mut self.log else { return };
+        if let Err(error) = log.write_all(text) {
+            // the step goes on; the reader hears of the gap
+            self.log_error.get_or_insert_with(|| error.to_string());
+        }
+    }
+
+    fn to_report(&self, call: impl FnOnce(&mut dyn StepReport)) {
+        if !self.late {
+            call(&mut *self.report.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// Gives away the beginning of a line that is too long, and keeps what may be a part of a secret.
+    fn cut(&mut self, stream: Stream) {
+        let mut rest = std::mem::take(&mut self.rest[place(stream)]);
+        let longest = self.masks.longest();
+        while rest.len() >= MAX_LINE + longest {
+            let masked = self.masks.masked(&rest, MAX_LINE);
+            self.emit(stream, &masked.text);
+            self.emit(stream, b"\n");
+            rest.drain(..masked.used);
+        }
+        self.rest[place(stream)] = rest;
+    }
+}
+
+impl Sink for Output {
+    fn output(&mut self, stream: Stream, bytes: &[u8]) {
+        let end = bytes.iter().rposition(|byte| *byte == b'\n');
+        let rest = &mut self.rest[place(stream)];
+        let Some(end) = end else {
+            rest.extend_from_slice(bytes);
+            let limit = if may_have_command(rest) {
+                MAX_COMMAND
+            } else {
+                MAX_LINE
+            };
+            if rest.len() > limit {
+                self.cut(stream);
+            }
+            return;
+        };
+        let (lines, after) = bytes.split_at(end + 1);
+        let mut before = std::mem::replace(rest, after.to_vec());
+        if before.is_empty() {
+            self.block(stream, lines);
+            return;
+        }
+        // the first line has its beginning in an earlier piece
+        let first = lines
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .map_or(lines.len(), |place| place + 1);
+        before.extend_from_slice(&lines[..first]);
+        self.line(stream, &before);
+        self.block(stream, &lines[first..]);
+    }
+}
+
+fn place(stream: Stream) -> usize {
+    match stream {
+        Stream::Stdout => 0,
+        Stream::Stderr => 1,
+    }
+}
+
+/// True if a line of the text may be a workflow command.
+fn may_have_command(text: &[u8]) -> bool {
+    memchr::memmem::find(text, b"::").is_some() || memchr::memmem::find(text, b"##[").is_some()
+}
+
+fn annotation_of(command: &WorkflowCommand) -> Annotation {
+    let number = |name: &str| {
+        command
+            .property(name)
+            .and_then(|text| text.trim().parse().ok())
+    };
+    let text = |name: &str| {
+        let found = command.property(name).filter(|text| !text.is_empty());
+        found.map(str::to_owned)
+    };
+    Annotation {
+        level: match command.name {
+            CommandName::Debug => Level::Debug,
+            CommandName::Notice => Level::Notice,
+            CommandName::Warning => Level::Warning,
+            _ => Level::Error,
+        },
+        message: command.data.clone(),
+        title: text("title"),
+        file: text("file"),
+        line: number("line"),
+        column: number("col"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Seen {
+        text: String,
+        notes: Vec<String>,
+    }
+
+    impl StepReport for Seen {
+        fn output(&mut self, _: Stream, text: &[u8]) {
+            self.text.push_str(&String::from_utf8_lossy(text));
+        }
+        fn group(&mut self, title: Option<&str>) {
+            self.notes.push(format!("group {title:?}"));
+        }
+        fn annotation(&mut self, annotation: &Annotation) {
+            self.notes.push(format!(
+                "{} {}",
+                annotation.level.as_str(),
+                annotation.message
+            ));
+        }
+    }
+
+    fn read(pieces: &[&str]) -> (Asked, Arc<Mutex<Seen>>, Masks) {
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let masks = Masks::default();
+        let mut output = Output::new(
+            masks.clone(),
+            None,
+            Arc::clone(&seen) as Arc<Mutex<dyn StepReport>>,
+        );
+        for piece in pieces {
+            output.output(Stream::Stdout, piece.as_bytes());
+        }
+        (output.finish(), seen, masks)
+    }
+
+    fn text(seen: &Arc<Mutex<Seen>>) -> String {
+        seen.lock().expect("seen").text.clone()
+    }
+
+    /// A secret is masked from `add-mask` on, in later lines of the same step (J15).
+    #[test]
+    fn j15_a_mask_holds_from_its_command_on() {
+        let (_, seen, _) = read(&["a token\n::add-mask::tok", "en\na token\nthe tok", "en"]);
+        assert_eq!(text(&seen), "a token\na ***\nthe ***\n");
+    }
+
+    #[test]
+    fn commands_are_no_text() {
+        let (asked, seen, _) =
+            read(&["::set-output name=a::1\n::group::G\nx\n::endgroup::\n::warning file=f::W\n"]);
+        assert_eq!(asked.outputs, [("a".to_owned(), "1".to_owned())]);
+        assert_eq!(text(&seen), "x\n");
+        assert_eq!(
+            seen.lock().expect("seen").notes,
+            ["group Some(\"G\")", "group None", "warning W"]
+        );
+    }
+
+    #[test]
+    fn stopped_commands_are_text() {
+        let (asked, seen, _) =
+            read(&["::stop-commands::T\n::set-output name=a::1\n::T::\n::set-output name=b::2\n"]);
+        assert_eq!(asked.outputs, [("b".to_owned(), "2".to_owned())]);
+        assert_eq!(text(&seen), "::set-output name=a::1\n::T::\n");
+    }
+
+    #[test]
+    fn unsecure_commands_fail_the_step() {
+        let (asked, _, _) = read(&["::set-env name=A::1\n"]);
+        assert!(
+            asked.errors[0].starts_with("The `set-env` command is disabled."),
+            "{asked:?}"
+        );
+    }
+
+    /// No line grows without bound, and a secret across the cut is masked.
+    #[test]
+    fn long_lines_are_cut_between_secrets() {
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let masks = Masks::default();
+        masks.add("SECRET-VALUE");
+        let mut output = Output::new(masks, None, Arc::clone(&seen) as Arc<Mutex<dyn StepReport>>);
+        let line = format!(
+            "{}SECRET-VALUE{}",
+            "a".repeat(MAX_LINE - 5),
+            "b".repeat(MAX_LINE)
+        );
+        for piece in line.as_bytes().chunks(1000) {
+            output.output(Stream::Stdout, piece);
+        }
+        output.finish();
+        let text = text(&seen);
+        assert!(text.contains("***") && !text.contains("SECRET"));
+        assert!(text.lines().all(|line| line.len() <= MAX_LINE + 3));
+    }
+}

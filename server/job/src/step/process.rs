@@ -1,0 +1,373 @@
+//! A step's process, as the run sees it: its start under a supervisor, its output, its end, and what it leaves behind.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::stop::Stop;
+use super::wire::{Order, Program, Word};
+
+/// Bytes of one read from a pipe.
+const CHUNK: usize = 64 * 1024;
+/// Time for which the end of a run waits for the end of a step's processes.
+const END_TIMEOUT: Duration = Duration::from_secs(6);
+
+/// The command line that starts a supervisor: this program, with its hidden command.
+#[derive(Clone, Debug)]
+pub struct SupervisorCommand {
+    pub program: PathBuf,
+    pub arguments: Vec<OsString>,
+}
+
+/// A supervisor that waits for its program. It is started ahead of its step, which then need not wait for it.
+#[derive(Debug)]
+pub struct Ready(Leftovers);
+
+/// The stream that a piece of output came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    Stdout,
+    Stderr,
+}
+
+/// The end of a step's program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Exited(i32),
+    Killed(i32),
+    /// `timeout-minutes` was over; the program has been ended.
+    TimedOut,
+    /// The user ended the job; the program has been ended.
+    Cancelled,
+    /// The supervisor was killed, and all processes of the step with it.
+    SupervisorLost,
+}
+
+/// Processes that a step has left running, such as a server. Its end ends them.
+#[derive(Debug)]
+pub struct Leftovers {
+    child: Child,
+    socket: UnixStream,
+}
+
+/// The end of a step's program, and the processes that it left running.
+#[derive(Debug)]
+pub struct Ended {
+    pub ending: Ending,
+    pub leftovers: Leftovers,
+}
+
+/// Receiver of a step's output. It also gets what leftovers print after the end of the step.
+pub trait Sink: Send {
+    fn output(&mut self, stream: Stream, bytes: &[u8]);
+}
+
+/// Limits of one step.
+#[derive(Debug)]
+pub struct Limits<'a> {
+    pub deadline: Option<Instant>,
+    pub stop: &'a Stop,
+}
+
+impl SupervisorCommand {
+    pub fn start(&self) -> io::Result<Ready> {
+        let (socket, theirs) = UnixStream::pair()?;
+        let child = Command::new(&self.program)
+            .args(&self.arguments)
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        Ok(Ready(Leftovers { child, socket }))
+    }
+}
+
+impl Ready {
+    /// Runs a program to its end, and gives its output to the sink. The error is about the start: `NotFound` if the program or the
+    /// directory is not there.
+    pub fn run(
+        self,
+        program: &Program,
+        limits: &Limits,
+        sink: &Arc<Mutex<dyn Sink>>,
+    ) -> io::Result<Ended> {
+        let Ready(mut leftovers) = self;
+        program.write(&mut leftovers.socket)?;
+        let stdout = leftovers.child.stdout.take().map(OwnedFd::from);
+        let stderr = leftovers.child.stderr.take().map(OwnedFd::from);
+        let pipes = Pipes::of([(Stream::Stdout, stdout), (Stream::Stderr, stderr)])?;
+        let mut watch = Watch {
+            pipes,
+            socket: leftovers.socket.try_clone()?,
+            words: Vec::new(),
+            deadline: limits.deadline,
+            wishes: limits.stop.wishes() + 1,
+            stop: limits.stop,
+            asked: None,
+            ending: None,
+        };
+        while watch.ending.is_none() {
+            watch.step(&mut |stream, bytes| lock(sink).output(stream, bytes))?;
+        }
+        let ending = watch.finish(&mut |stream, bytes| lock(sink).output(stream, bytes));
+        let ending = match ending {
+            Some(Ok(ending)) => ending,
+            Some(Err(number)) => return Err(io::Error::from_raw_os_error(number)),
+            None => Ending::SupervisorLost,
+        };
+        if watch.asked.is_some() {
+            leftovers.end();
+        }
+        if !watch.pipes.is_empty() {
+            watch.pipes.drain_to(sink)?;
+        }
+        Ok(Ended { ending, leftovers })
+    }
+}
+
+/// The wait for a step.
+struct Watch<'a> {
+    pipes: Pipes,
+    socket: UnixStream,
+    /// Bytes of a word that is not whole yet.
+    words: Vec<u8>,
+    deadline: Option<Instant>,
+    /// The step is asked to end at so many wishes, and killed at one more.
+    wishes: u8,
+    stop: &'a Stop,
+    asked: Option<Ending>,
+    /// The supervisor's word: an ending, or the number of the error that prevented the start.
+    ending: Option<Result<Ending, i32>>,
+}
+
+impl Watch<'_> {
+    /// Waits for one event, and handles it.
+    fn step(&mut self, output: &mut dyn FnMut(Stream, &[u8])) -> io::Result<()> {
+        let timeout = self
+            .deadline
+            .map(|at| at.saturating_duration_since(Instant::now()));
+        let timeout = timeout.and_then(|time| Timespec::try_from(time).ok());
+        let mut fds = vec![
+            PollFd::new(&self.socket, PollFlags::IN),
+            PollFd::new(self.stop.heard(), PollFlags::IN),
+        ];
+        fds.extend(
+            self.pipes
+                .open
+                .iter()
+                .map(|(_, pipe)| PollFd::new(pipe, PollFlags::IN)),
+        );
+        match poll(&mut fds, timeout.as_ref()) {
+            Err(rustix::io::Errno::INTR) => return Ok(()),
+            polled => polled?,
+        };
+        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        drop(fds);
+        self.pipes.read(&ready[2..], output);
+        if ready[1] {
+            self.stop.quiet();
+        }
+        self.heed_wishes();
+        if self.deadline.is_some_and(|at| at <= Instant::now()) {
+            self.deadline = None;
+            self.ask(Ending::TimedOut, Order::Cancel);
+        }
+        if ready[0] {
+            self.hear();
+        }
+        Ok(())
+    }
+
+    fn heed_wishes(&mut self) {
+        let wishes = self.stop.wishes();
+        if wishes > self.wishes {
+            self.ask(Ending::Cancelled, Order::End);
+        } else if wishes == self.wishes && self.asked != Some(Ending::Cancelled) {
+            self.ask(Ending::Cancelled, Order::Cancel);
+        }
+    }
+
+    fn ask(&mut self, why: Ending, order: Order) {
+        self.asked = Some(why);
+        // a supervisor that has ended closes the socket, which is heard
+        let _ = self.socket.write_all(&[order.byte()]);
+    }
+
+    /// Reads words of the supervisor.
+    fn hear(&mut self) {
+        let mut bytes = [0; 64];
+        match self.socket.read(&mut bytes) {
+            Ok(0) | Err(_) => self.ending = self.ending.or(Some(Ok(Ending::SupervisorLost))),
+            Ok(count) => self.words.extend_from_slice(&bytes[..count]),
+        }
+        while let Some(word) = self.words.first_chunk::<5>().copied() {
+            self.words.drain(..5);
+            match Word::of(word) {
+                Some(Word::Exited(code)) => self.ending = Some(Ok(Ending::Exited(code))),
+                Some(Word::Killed(signal)) => self.ending = Some(Ok(Ending::Killed(signal))),
+                Some(Word::Failed(number)) => self.ending = Some(Err(number)),
+                Some(Word::Started(_) | Word::Frozen(_)) | None => {}
+            }
+        }
+    }
+
+    /// The ending, after the output that was in the pipes when the program ended.
+    fn finish(&mut self, output: &mut dyn FnMut(Stream, &[u8])) -> Option<Result<Ending, i32>> {
+        self.pipes.read_rest(output);
+        match (self.asked, self.ending) {
+            (Some(asked), Some(Ok(_))) => Some(Ok(asked)),
+            (_, ending) => ending,
+        }
+    }
+}
+
+/// The pipes of a step that are not at their end.
+struct Pipes {
+    open: Vec<(Stream, File)>,
+}
+
+impl Pipes {
+    fn of(pipes: [(Stream, Option<OwnedFd>); 2]) -> io::Result<Pipes> {
+        let mut open = Vec::new();
+        for (stream, pipe) in pipes {
+            if let Some(pipe) = pipe {
+                rustix::io::ioctl_fionbio(&pipe, true)?;
+                open.push((stream, File::from(pipe)));
+            }
+        }
+        Ok(Pipes { open })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Reads once from each pipe that is ready.
+    fn read(&mut self, ready: &[bool], output: &mut dyn FnMut(Stream, &[u8])) {
+        let mut chunk = vec![0; CHUNK];
+        let mut ready = ready.iter();
+        self.open.retain_mut(|(stream, pipe)| {
+            if !ready.next().copied().unwrap_or_default() {
+                return true;
+            }
+            read_once(*stream, pipe, &mut chunk, output).is_some()
+        });
+    }
+
+    /// Reads the bytes that are in the pipes now. What leftovers write later is not waited for.
+    fn read_rest(&mut self, output: &mut dyn FnMut(Stream, &[u8])) {
+        let mut chunk = vec![0; CHUNK];
+        self.open.retain_mut(|(stream, pipe)| {
+            let mut left = rustix::io::ioctl_fionread(&*pipe).unwrap_or(0);
+            while left > 0 {
+                match read_once(*stream, pipe, &mut chunk, output) {
+                    None => return false,
+                    Some(0) => break,
+                    Some(count) => left = left.saturating_sub(count as u64),
+                }
+            }
+            // the end of the pipe is seen by one more read
+            read_end(pipe)
+        });
+    }
+
+    /// Reads on in the background, so that no leftover stands still at a full pipe.
+    fn drain_to(self, sink: &Arc<Mutex<dyn Sink>>) -> io::Result<()> {
+        for (stream, mut pipe) in self.open {
+            rustix::io::ioctl_fionbio(&pipe, false)?;
+            let sink = Arc::clone(sink);
+            thread::Builder::new()
+                .name("leftovers".to_owned())
+                .spawn(move || {
+                    let mut chunk = vec![0; CHUNK];
+                    while let Some(count) =
+                        read_once(stream, &mut pipe, &mut chunk, &mut |stream, bytes| {
+                            lock(&sink).output(stream, bytes);
+                        })
+                    {
+                        if count == 0 {
+                            thread::yield_now();
+                        }
+                    }
+                })?;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that a read gave; 0 if there are none now, none at the end.
+fn read_once(
+    stream: Stream,
+    pipe: &mut File,
+    chunk: &mut [u8],
+    output: &mut dyn FnMut(Stream, &[u8]),
+) -> Option<usize> {
+    match pipe.read(chunk) {
+        Ok(0) => None,
+        Ok(count) => {
+            output(stream, &chunk[..count]);
+            Some(count)
+        }
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+            ) =>
+        {
+            Some(0)
+        }
+        Err(_) => None,
+    }
+}
+
+/// True if a pipe that is empty now is open still.
+fn read_end(pipe: &File) -> bool {
+    let mut fds = [PollFd::new(pipe, PollFlags::IN)];
+    let now = Timespec::default();
+    let hung_up = poll(&mut fds, Some(&now)).is_ok() && fds[0].revents().contains(PollFlags::HUP);
+    !hung_up
+}
+
+fn lock<'a>(sink: &'a Arc<Mutex<dyn Sink>>) -> MutexGuard<'a, dyn Sink + 'static> {
+    sink.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Leftovers {
+    /// True if no process of the step runs.
+    pub fn are_gone(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)))
+    }
+
+    /// Ends all processes of the step.
+    pub fn end(&mut self) {
+        if self.are_gone() {
+            return;
+        }
+        let _ = self.socket.write_all(&[Order::End.byte()]);
+        let _ = self.socket.shutdown(Shutdown::Write);
+        let _ = self.socket.set_read_timeout(Some(END_TIMEOUT));
+        let mut rest = [0; 64];
+        // the socket ends with the supervisor
+        while matches!(self.socket.read(&mut rest), Ok(count) if count > 0) {}
+        if !self.are_gone() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+impl Drop for Leftovers {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
