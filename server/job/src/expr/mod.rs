@@ -1,29 +1,23 @@
 //! GitHub's expressions: their check against the contexts of a key, and their evaluation.
+//!
+//! Two programs of GitHub read them: the package `@actions/expressions` reports the errors that people see, and the
+//! runner evaluates. Errors and their positions are those of the package, values are those of the runner where both
+//! differ. The parser is our own: `github-actions-expressions` allows any context, limits other depths, and its errors
+//! lack the token that GitHub names.
 
+mod compare;
+mod contexts;
+mod evaluate;
+mod functions;
+mod json;
+mod lexer;
+mod memory;
+mod number;
+mod operand;
+mod parser;
 mod value;
 
+pub use contexts::{Allowed, Contexts, ExpressionError};
+pub use evaluate::{evaluate, evaluate_within};
+pub use parser::check;
 pub use value::{Dict, Value};
-
-/// Contexts and functions that a key allows.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Allowed {
-    pub contexts: Vec<&'static str>,
-    /// Functions beside those that hold everywhere, with their least and greatest number of arguments.
-    pub functions: Vec<(&'static str, usize, usize)>,
-}
-
-/// An error of an expression, in GitHub's words.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct ExpressionError {
-    pub message: String,
-}
-
-/// Values and functions that an evaluation asks for.
-pub trait Contexts {
-    /// The value of a context such as `github`; null if there is none of this name.
-    fn context(&self, name: &str) -> Value;
-
-    /// The result of a function that depends on the run: `success`, `failure`, `always`, `cancelled`, `hashFiles`.
-    fn function(&self, name: &str, arguments: &[Value]) -> Result<Value, ExpressionError>;
-}

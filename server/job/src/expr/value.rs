@@ -1,6 +1,9 @@
 //! Values of expressions.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+
+use super::number;
 
 /// A value. Copies are cheap.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,11 +16,55 @@ pub enum Value {
     Object(Arc<Dict>),
 }
 
+impl Value {
+    /// The value as a text, as GitHub's runner has it: empty for null, `Object` and `Array` for those.
+    pub fn to_text(&self) -> String {
+        match self {
+            Value::Null => String::new(),
+            Value::Bool(true) => "true".into(),
+            Value::Bool(false) => "false".into(),
+            Value::Number(value) => number::to_text(*value),
+            Value::String(text) => text.as_ref().into(),
+            Value::Array(_) => "Array".into(),
+            Value::Object(_) => "Object".into(),
+        }
+    }
+
+    /// The value as a number: 0 for null, NaN for a text that is not a number, for objects and arrays.
+    pub fn to_number(&self) -> f64 {
+        match self {
+            Value::Null | Value::Bool(false) => 0.0,
+            Value::Bool(true) => 1.0,
+            Value::Number(value) => *value,
+            Value::String(text) => number::parse(text),
+            Value::Array(_) | Value::Object(_) => f64::NAN,
+        }
+    }
+
+    /// False for null, `false`, 0, NaN and the empty text.
+    pub fn is_truthy(&self) -> bool {
+        match self {
+            Value::Null => false,
+            Value::Bool(value) => *value,
+            Value::Number(value) => *value != 0.0 && !value.is_nan(),
+            Value::String(text) => !text.is_empty(),
+            Value::Array(_) | Value::Object(_) => true,
+        }
+    }
+
+    /// True for all but objects and arrays.
+    pub fn is_primitive(&self) -> bool {
+        !matches!(self, Value::Array(_) | Value::Object(_))
+    }
+}
+
 /// An object, in the order of insertion. A name is found without case, unless the object is an `env` of a system whose
 /// variables have case (S1-019).
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Dict {
     entries: Vec<(Arc<str>, Value)>,
+    /// Places in `entries` by folded name.
+    places: HashMap<String, usize>,
     case_sensitive: bool,
 }
 
@@ -31,26 +78,38 @@ impl Dict {
     }
 
     pub fn get(&self, name: &str) -> Option<&Value> {
-        let found = |(key, _): &&(Arc<str>, Value)| self.same(key, name);
-        self.entries.iter().find(found).map(|(_, value)| value)
+        let place = self.places.get(&self.folded(name))?;
+        self.entries.get(*place).map(|(_, value)| value)
     }
 
     /// Sets a value. A name that is there keeps its place and its spelling.
     pub fn set(&mut self, name: &str, value: Value) {
-        let place = self
-            .entries
-            .iter()
-            .position(|(key, _)| self.same(key, name));
-        match place {
-            Some(place) => self.entries[place].1 = value,
-            None => self.entries.push((name.into(), value)),
+        let folded = self.folded(name);
+        if let Some(place) = self.places.get(&folded) {
+            self.entries[*place].1 = value;
+        } else {
+            self.places.insert(folded, self.entries.len());
+            self.entries.push((name.into(), value));
+        }
+    }
+
+    /// Sets a value unless the name is there.
+    pub fn add(&mut self, name: &str, value: Value) {
+        if self.get(name).is_none() {
+            self.set(name, value);
         }
     }
 
     pub fn remove(&mut self, name: &str) {
-        let case_sensitive = self.case_sensitive;
-        self.entries
-            .retain(|(key, _)| !same(key, name, case_sensitive));
+        let Some(removed) = self.places.remove(&self.folded(name)) else {
+            return;
+        };
+        self.entries.remove(removed);
+        for place in self.places.values_mut() {
+            if *place > removed {
+                *place -= 1;
+            }
+        }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
@@ -67,13 +126,20 @@ impl Dict {
         self.entries.is_empty()
     }
 
-    fn same(&self, key: &str, name: &str) -> bool {
-        same(key, name, self.case_sensitive)
+    fn folded(&self, name: &str) -> String {
+        if self.case_sensitive {
+            name.into()
+        } else {
+            name.to_lowercase()
+        }
     }
 }
 
-fn same(key: &str, name: &str, case_sensitive: bool) -> bool {
-    key == name || (!case_sensitive && key.eq_ignore_ascii_case(name))
+impl PartialEq for Dict {
+    /// True if names, their order and their values are equal.
+    fn eq(&self, other: &Dict) -> bool {
+        self.entries == other.entries && self.case_sensitive == other.case_sensitive
+    }
 }
 
 impl From<&str> for Value {
@@ -91,6 +157,18 @@ impl From<String> for Value {
 impl From<bool> for Value {
     fn from(value: bool) -> Value {
         Value::Bool(value)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Value {
+        Value::Number(value)
+    }
+}
+
+impl From<Vec<Value>> for Value {
+    fn from(items: Vec<Value>) -> Value {
+        Value::Array(Arc::new(items))
     }
 }
 

@@ -1,0 +1,237 @@
+//! Evaluation of an expression.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::compare::{equals, order};
+use super::contexts::{Contexts, ExpressionError};
+use super::functions::{self, Arguments};
+use super::memory::{Memory, TextBuilder};
+use super::operand::Operand;
+use super::parser::{self, Comparison, Index, Node};
+use super::value::Value;
+
+/// The most memory of an evaluation, in bytes, as GitHub's runner has it.
+const MAX_MEMORY: usize = 10 * 1024 * 1024;
+
+/// Functions of `Contexts`, as they are spelled there.
+const RUN_FUNCTIONS: [&str; 5] = ["success", "failure", "always", "cancelled", "hashFiles"];
+
+type Evaluated = Result<Operand, ExpressionError>;
+
+/// The value of an expression. A context that is not there is null; `check` reports it.
+pub fn evaluate(text: &str, contexts: &dyn Contexts) -> Result<Value, ExpressionError> {
+    evaluate_within(text, contexts, MAX_MEMORY)
+}
+
+/// The value of an expression whose evaluation takes at most so many bytes.
+pub fn evaluate_within(
+    text: &str,
+    contexts: &dyn Contexts,
+    max_memory: usize,
+) -> Result<Value, ExpressionError> {
+    let Some(tree) = parser::parse(text, None)? else {
+        return Ok(Value::Null);
+    };
+    let mut evaluation = Evaluation {
+        contexts,
+        memory: Memory::new(max_memory),
+    };
+    Ok(evaluation.node(&tree, 0)?.value)
+}
+
+struct Evaluation<'a> {
+    contexts: &'a dyn Contexts,
+    memory: Memory,
+}
+
+impl Evaluation<'_> {
+    fn node(&mut self, node: &Node, depth: usize) -> Evaluated {
+        let result = self.uncounted(node, depth)?;
+        self.memory.add(depth, &result.value)?;
+        Ok(result)
+    }
+
+    fn uncounted(&mut self, node: &Node, depth: usize) -> Evaluated {
+        let value = match node {
+            Node::Null => Value::Null,
+            Node::Bool(value) => Value::Bool(*value),
+            Node::Number(value) => Value::Number(*value),
+            Node::Text(text) => text.as_str().into(),
+            Node::Context(name) => self.contexts.context(name),
+            Node::Not(operand) => Value::Bool(!self.node(operand, depth + 1)?.value.is_truthy()),
+            Node::Compare(first, rest) => return self.comparisons(first, rest, depth),
+            Node::And(operands) => return self.first_where(operands, false, depth),
+            Node::Or(operands) => return self.first_where(operands, true, depth),
+            Node::Index(object, index) => return self.index(object, index, depth),
+            Node::Call(name, arguments) => return self.call(name, arguments, depth),
+        };
+        Ok(value.into())
+    }
+
+    fn comparisons(
+        &mut self,
+        first: &Node,
+        rest: &[(Comparison, Node)],
+        depth: usize,
+    ) -> Evaluated {
+        let mut left = self.node(first, depth + 1)?;
+        for (comparison, right) in rest {
+            let right = self.node(right, depth + 1)?;
+            left = Value::Bool(compare(*comparison, &left.value, &right.value)).into();
+        }
+        Ok(left)
+    }
+
+    /// The first operand that is `wanted` as a condition, else the last one.
+    fn first_where(&mut self, operands: &[Node], wanted: bool, depth: usize) -> Evaluated {
+        let mut result = Value::Null.into();
+        for operand in operands {
+            result = self.node(operand, depth + 1)?;
+            if result.value.is_truthy() == wanted {
+                break;
+            }
+        }
+        Ok(result)
+    }
+
+    fn call(&mut self, name: &str, nodes: &[Node], depth: usize) -> Evaluated {
+        let mut arguments = LazyArguments {
+            evaluation: self,
+            nodes,
+            known: vec![None; nodes.len()],
+            depth: depth + 1,
+        };
+        if let Some(result) = functions::call(name, &mut arguments) {
+            return result;
+        }
+        let mut values = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            values.push(self.node(node, depth + 1)?.value);
+        }
+        let spelled = RUN_FUNCTIONS
+            .iter()
+            .find(|known| known.eq_ignore_ascii_case(name));
+        let result = self
+            .contexts
+            .function(spelled.copied().unwrap_or(name), &values)?;
+        Ok(result.into())
+    }
+
+    fn index(&mut self, object: &Node, index: &Index, depth: usize) -> Evaluated {
+        let index = match index {
+            Index::Star => None,
+            Index::Value(index) => Some(self.index_value(index, depth)?),
+        };
+        let object = self.node(object, depth + 1)?;
+        let Some(index) = index else {
+            return self.filter(&object, depth);
+        };
+        if !object.is_filtered {
+            return Ok(item(&object.value, &index).unwrap_or(Value::Null).into());
+        }
+        let Value::Array(items) = &object.value else {
+            return Ok(Value::Null.into());
+        };
+        let found: Vec<_> = items
+            .iter()
+            .filter_map(|value| item(value, &index))
+            .collect();
+        self.filtered(found, depth)
+    }
+
+    fn index_value(&mut self, index: &Node, depth: usize) -> Result<Value, ExpressionError> {
+        match self.node(index, depth + 1) {
+            Ok(index) => Ok(index.value),
+            Err(error) => Err(ExpressionError::new(format!(
+                "could not evaluate index for index access: {error}"
+            ))),
+        }
+    }
+
+    /// `.*`: the items of an object or array, or the items of all items of a filtered array.
+    fn filter(&mut self, object: &Operand, depth: usize) -> Evaluated {
+        let found = match &object.value {
+            Value::Array(items) if object.is_filtered => items.iter().flat_map(items_of).collect(),
+            value => items_of(value),
+        };
+        self.filtered(found, depth)
+    }
+
+    fn filtered(&mut self, items: Vec<Value>, depth: usize) -> Evaluated {
+        self.memory.add_items(depth, items.len())?;
+        Ok(Operand {
+            value: Value::Array(Arc::new(items)),
+            is_filtered: true,
+        })
+    }
+}
+
+/// Arguments of a call, each evaluated when the function asks for it the first time, as GitHub's runner does.
+struct LazyArguments<'a, 'b> {
+    evaluation: &'a mut Evaluation<'b>,
+    nodes: &'a [Node],
+    known: Vec<Option<Operand>>,
+    depth: usize,
+}
+
+impl Arguments for LazyArguments<'_, '_> {
+    fn count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn get(&mut self, place: usize) -> Evaluated {
+        if let Some(Some(known)) = self.known.get(place) {
+            return Ok(known.clone());
+        }
+        let Some(node) = self.nodes.get(place) else {
+            return Ok(Value::Null.into());
+        };
+        let result = self.evaluation.node(node, self.depth)?;
+        self.known[place] = Some(result.clone());
+        Ok(result)
+    }
+
+    fn builder(&self) -> TextBuilder {
+        self.evaluation.memory.builder()
+    }
+}
+
+fn compare(comparison: Comparison, left: &Value, right: &Value) -> bool {
+    match comparison {
+        Comparison::Equal => equals(left, right),
+        Comparison::NotEqual => !equals(left, right),
+        Comparison::Greater => order(left, right) == Some(Ordering::Greater),
+        Comparison::GreaterOrEqual => {
+            equals(left, right) || order(left, right) == Some(Ordering::Greater)
+        }
+        Comparison::Less => order(left, right) == Some(Ordering::Less),
+        Comparison::LessOrEqual => {
+            equals(left, right) || order(left, right) == Some(Ordering::Less)
+        }
+    }
+}
+
+/// The item of an object or array that an index names.
+fn item(value: &Value, index: &Value) -> Option<Value> {
+    match value {
+        Value::Object(object) if index.is_primitive() => object.get(&index.to_text()).cloned(),
+        Value::Array(items) => {
+            let place = index.to_number();
+            if !place.is_finite() || place < 0.0 {
+                return None;
+            }
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            items.get(place as usize).cloned()
+        }
+        _ => None,
+    }
+}
+
+fn items_of(value: &Value) -> Vec<Value> {
+    match value {
+        Value::Array(items) => items.to_vec(),
+        Value::Object(object) => object.iter().map(|(_, value)| value.clone()).collect(),
+        _ => Vec::new(),
+    }
+}
