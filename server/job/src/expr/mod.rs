@@ -15,9 +15,11 @@ mod memory;
 mod number;
 mod operand;
 mod parser;
+mod status;
 mod value;
 
 pub use contexts::{Allowed, Contexts, ExpressionError};
 pub use evaluate::{evaluate, evaluate_within};
 pub use parser::check;
+pub use status::calls_status_function;
 pub use value::{Dict, Value};
