@@ -1,5 +1,7 @@
 //! Templates: YAML that a schema has checked, with expressions where the schema allows them.
 
+mod expand;
 mod token;
 
+pub use expand::{ExpandError, expand, expand_bool, expand_number, expand_text};
 pub use token::{Expression, Token, TokenKind};
