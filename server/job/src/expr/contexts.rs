@@ -34,7 +34,7 @@ impl ExpressionError {
 /// Values and functions that an evaluation asks for.
 pub trait Contexts {
     /// The value of a context such as `github`; null if there is none of this name. The name is as it stands in the
-    /// expression, and has no case.
+    /// expression, and has no case. Each call returns a copy of the same object, so that a context is equal to itself.
     fn context(&self, name: &str) -> Value;
 
     /// The result of a function that depends on the run: `success`, `failure`, `always`, `cancelled`, `hashFiles`. The

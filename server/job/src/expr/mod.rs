@@ -9,6 +9,7 @@ mod compare;
 mod contexts;
 mod evaluate;
 mod functions;
+mod hash_files;
 mod json;
 mod lexer;
 mod memory;
@@ -20,6 +21,10 @@ mod value;
 
 pub use contexts::{Allowed, Contexts, ExpressionError};
 pub use evaluate::{evaluate, evaluate_within};
+pub use hash_files::hash_files;
 pub use parser::check;
 pub use status::calls_status_function;
 pub use value::{Dict, Value};
+
+#[cfg(test)]
+mod tests;
