@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::compare::{equals, order};
 use super::contexts::{Contexts, ExpressionError};
-use super::functions::{self, Arguments};
+use super::functions::{self, CallArguments};
 use super::memory::{Memory, TextBuilder};
 use super::operand::Operand;
-use super::parser::{self, Comparison, Index, Node};
+use super::parser::{self, CompareOperator, ExpressionNode, IndexOperand};
 use super::value::Value;
 
 /// The most memory of an evaluation, in bytes, as GitHub's runner has it.
@@ -17,7 +17,7 @@ const MAX_MEMORY: usize = 10 * 1024 * 1024;
 /// Functions of `Contexts`, as they are spelled there.
 const RUN_FUNCTIONS: [&str; 5] = ["success", "failure", "always", "cancelled", "hashFiles"];
 
-type Evaluated = Result<Operand, ExpressionError>;
+type EvaluationResult = Result<Operand, ExpressionError>;
 
 /// The value of an expression. A context that is not there is null; `check` reports it.
 pub fn evaluate(text: &str, contexts: &dyn Contexts) -> Result<Value, ExpressionError> {
@@ -33,48 +33,50 @@ pub fn evaluate_within(
     let Some(tree) = parser::parse(text, None)? else {
         return Ok(Value::Null);
     };
-    let mut evaluation = Evaluation {
+    let mut evaluation = ExpressionEvaluation {
         contexts,
         memory: Memory::new(max_memory),
     };
     Ok(evaluation.node(&tree, 0)?.value)
 }
 
-struct Evaluation<'a> {
+struct ExpressionEvaluation<'a> {
     contexts: &'a dyn Contexts,
     memory: Memory,
 }
 
-impl Evaluation<'_> {
-    fn node(&mut self, node: &Node, depth: usize) -> Evaluated {
+impl ExpressionEvaluation<'_> {
+    fn node(&mut self, node: &ExpressionNode, depth: usize) -> EvaluationResult {
         let result = self.uncounted(node, depth)?;
         self.memory.add(depth, &result.value)?;
         Ok(result)
     }
 
-    fn uncounted(&mut self, node: &Node, depth: usize) -> Evaluated {
+    fn uncounted(&mut self, node: &ExpressionNode, depth: usize) -> EvaluationResult {
         let value = match node {
-            Node::Null => Value::Null,
-            Node::Bool(value) => Value::Bool(*value),
-            Node::Number(value) => Value::Number(*value),
-            Node::Text(text) => text.as_str().into(),
-            Node::Context(name) => self.contexts.context(name),
-            Node::Not(operand) => Value::Bool(!self.node(operand, depth + 1)?.value.is_truthy()),
-            Node::Compare(first, rest) => return self.comparisons(first, rest, depth),
-            Node::And(operands) => return self.first_where(operands, false, depth),
-            Node::Or(operands) => return self.first_where(operands, true, depth),
-            Node::Index(object, index) => return self.index(object, index, depth),
-            Node::Call(name, arguments) => return self.call(name, arguments, depth),
+            ExpressionNode::Null => Value::Null,
+            ExpressionNode::Bool(value) => Value::Bool(*value),
+            ExpressionNode::Number(value) => Value::Number(*value),
+            ExpressionNode::Text(text) => text.as_str().into(),
+            ExpressionNode::Context(name) => self.contexts.context(name),
+            ExpressionNode::Not(operand) => {
+                Value::Bool(!self.node(operand, depth + 1)?.value.is_truthy())
+            }
+            ExpressionNode::Compare(first, rest) => return self.comparisons(first, rest, depth),
+            ExpressionNode::And(operands) => return self.first_where(operands, false, depth),
+            ExpressionNode::Or(operands) => return self.first_where(operands, true, depth),
+            ExpressionNode::IndexOperand(object, index) => return self.index(object, index, depth),
+            ExpressionNode::Call(name, arguments) => return self.call(name, arguments, depth),
         };
         Ok(value.into())
     }
 
     fn comparisons(
         &mut self,
-        first: &Node,
-        rest: &[(Comparison, Node)],
+        first: &ExpressionNode,
+        rest: &[(CompareOperator, ExpressionNode)],
         depth: usize,
-    ) -> Evaluated {
+    ) -> EvaluationResult {
         let mut left = self.node(first, depth + 1)?;
         for (comparison, right) in rest {
             let right = self.node(right, depth + 1)?;
@@ -84,7 +86,12 @@ impl Evaluation<'_> {
     }
 
     /// The first operand that is `wanted` as a condition, else the last one.
-    fn first_where(&mut self, operands: &[Node], wanted: bool, depth: usize) -> Evaluated {
+    fn first_where(
+        &mut self,
+        operands: &[ExpressionNode],
+        wanted: bool,
+        depth: usize,
+    ) -> EvaluationResult {
         let mut result = Value::Null.into();
         for operand in operands {
             result = self.node(operand, depth + 1)?;
@@ -95,7 +102,7 @@ impl Evaluation<'_> {
         Ok(result)
     }
 
-    fn call(&mut self, name: &str, nodes: &[Node], depth: usize) -> Evaluated {
+    fn call(&mut self, name: &str, nodes: &[ExpressionNode], depth: usize) -> EvaluationResult {
         let mut arguments = LazyArguments {
             evaluation: self,
             nodes,
@@ -118,10 +125,15 @@ impl Evaluation<'_> {
         Ok(result.into())
     }
 
-    fn index(&mut self, object: &Node, index: &Index, depth: usize) -> Evaluated {
+    fn index(
+        &mut self,
+        object: &ExpressionNode,
+        index: &IndexOperand,
+        depth: usize,
+    ) -> EvaluationResult {
         let index = match index {
-            Index::Star => None,
-            Index::Value(index) => Some(self.index_value(index, depth)?),
+            IndexOperand::Star => None,
+            IndexOperand::Value(index) => Some(self.index_value(index, depth)?),
         };
         let object = self.node(object, depth + 1)?;
         let Some(index) = index else {
@@ -140,7 +152,11 @@ impl Evaluation<'_> {
         self.filtered(found, depth)
     }
 
-    fn index_value(&mut self, index: &Node, depth: usize) -> Result<Value, ExpressionError> {
+    fn index_value(
+        &mut self,
+        index: &ExpressionNode,
+        depth: usize,
+    ) -> Result<Value, ExpressionError> {
         match self.node(index, depth + 1) {
             Ok(index) => Ok(index.value),
             Err(error) => Err(ExpressionError::new(format!(
@@ -150,7 +166,7 @@ impl Evaluation<'_> {
     }
 
     /// `.*`: the items of an object or array, or the items of all items of a filtered array.
-    fn filter(&mut self, object: &Operand, depth: usize) -> Evaluated {
+    fn filter(&mut self, object: &Operand, depth: usize) -> EvaluationResult {
         let found = match &object.value {
             Value::Array(items) if object.is_filtered => items.iter().flat_map(items_of).collect(),
             value => items_of(value),
@@ -158,7 +174,7 @@ impl Evaluation<'_> {
         self.filtered(found, depth)
     }
 
-    fn filtered(&mut self, items: Vec<Value>, depth: usize) -> Evaluated {
+    fn filtered(&mut self, items: Vec<Value>, depth: usize) -> EvaluationResult {
         self.memory.add_items(depth, items.len())?;
         Ok(Operand {
             value: Value::Array(Arc::new(items)),
@@ -169,18 +185,18 @@ impl Evaluation<'_> {
 
 /// Arguments of a call, each evaluated when the function asks for it the first time, as GitHub's runner does.
 struct LazyArguments<'a, 'b> {
-    evaluation: &'a mut Evaluation<'b>,
-    nodes: &'a [Node],
+    evaluation: &'a mut ExpressionEvaluation<'b>,
+    nodes: &'a [ExpressionNode],
     known: Vec<Option<Operand>>,
     depth: usize,
 }
 
-impl Arguments for LazyArguments<'_, '_> {
+impl CallArguments for LazyArguments<'_, '_> {
     fn count(&self) -> usize {
         self.nodes.len()
     }
 
-    fn get(&mut self, place: usize) -> Evaluated {
+    fn get(&mut self, place: usize) -> EvaluationResult {
         if let Some(Some(known)) = self.known.get(place) {
             return Ok(known.clone());
         }
@@ -197,16 +213,16 @@ impl Arguments for LazyArguments<'_, '_> {
     }
 }
 
-fn compare(comparison: Comparison, left: &Value, right: &Value) -> bool {
+fn compare(comparison: CompareOperator, left: &Value, right: &Value) -> bool {
     match comparison {
-        Comparison::Equal => equals(left, right),
-        Comparison::NotEqual => !equals(left, right),
-        Comparison::Greater => order(left, right) == Some(Ordering::Greater),
-        Comparison::GreaterOrEqual => {
+        CompareOperator::Equal => equals(left, right),
+        CompareOperator::NotEqual => !equals(left, right),
+        CompareOperator::Greater => order(left, right) == Some(Ordering::Greater),
+        CompareOperator::GreaterOrEqual => {
             equals(left, right) || order(left, right) == Some(Ordering::Greater)
         }
-        Comparison::Less => order(left, right) == Some(Ordering::Less),
-        Comparison::LessOrEqual => {
+        CompareOperator::Less => order(left, right) == Some(Ordering::Less),
+        CompareOperator::LessOrEqual => {
             equals(left, right) || order(left, right) == Some(Ordering::Less)
         }
     }

@@ -7,10 +7,10 @@ use super::memory::TextBuilder;
 use super::operand::Operand;
 use super::value::Value;
 
-type Called = Result<Operand, ExpressionError>;
+type CallResult = Result<Operand, ExpressionError>;
 
 /// Arguments of a call, evaluated on demand.
-pub(super) trait Arguments {
+pub(super) trait CallArguments {
     fn count(&self) -> usize;
     fn get(&mut self, place: usize) -> Result<Operand, ExpressionError>;
     /// An empty text, with the limit of the evaluation.
@@ -21,7 +21,7 @@ struct Function {
     name: &'static str,
     least: usize,
     greatest: usize,
-    call: fn(&mut dyn Arguments) -> Called,
+    call: fn(&mut dyn CallArguments) -> CallResult,
 }
 
 /// The greatest number of arguments, where the function has no smaller one.
@@ -43,7 +43,7 @@ const fn function(
     name: &'static str,
     least: usize,
     greatest: usize,
-    call: fn(&mut dyn Arguments) -> Called,
+    call: fn(&mut dyn CallArguments) -> CallResult,
 ) -> Function {
     Function {
         name,
@@ -66,11 +66,11 @@ pub(super) fn bounds(name: &str) -> Option<(usize, usize)> {
 }
 
 /// Calls a function; none if there is no such function.
-pub(super) fn call(name: &str, arguments: &mut dyn Arguments) -> Option<Called> {
+pub(super) fn call(name: &str, arguments: &mut dyn CallArguments) -> Option<CallResult> {
     find(name).map(|found| (found.call)(arguments))
 }
 
-fn case(arguments: &mut dyn Arguments) -> Called {
+fn case(arguments: &mut dyn CallArguments) -> CallResult {
     let last = arguments.count().saturating_sub(1);
     for place in (0..last).step_by(2) {
         match arguments.get(place)?.value {
@@ -86,7 +86,7 @@ fn case(arguments: &mut dyn Arguments) -> Called {
     arguments.get(last)
 }
 
-fn contains(arguments: &mut dyn Arguments) -> Called {
+fn contains(arguments: &mut dyn CallArguments) -> CallResult {
     let container = arguments.get(0)?.value;
     let is_contained = match &container {
         Value::Array(items) if items.is_empty() => false,
@@ -104,15 +104,15 @@ fn contains(arguments: &mut dyn Arguments) -> Called {
     Ok(Value::Bool(is_contained).into())
 }
 
-fn starts_with(arguments: &mut dyn Arguments) -> Called {
+fn starts_with(arguments: &mut dyn CallArguments) -> CallResult {
     compare_texts(arguments, |text, part| text.starts_with(part))
 }
 
-fn ends_with(arguments: &mut dyn Arguments) -> Called {
+fn ends_with(arguments: &mut dyn CallArguments) -> CallResult {
     compare_texts(arguments, |text, part| text.ends_with(part))
 }
 
-fn compare_texts(arguments: &mut dyn Arguments, test: fn(&str, &str) -> bool) -> Called {
+fn compare_texts(arguments: &mut dyn CallArguments, test: fn(&str, &str) -> bool) -> CallResult {
     let text = arguments.get(0)?.value;
     if !text.is_primitive() {
         return Ok(Value::Bool(false).into());
@@ -122,7 +122,7 @@ fn compare_texts(arguments: &mut dyn Arguments, test: fn(&str, &str) -> bool) ->
     Ok(Value::Bool(holds).into())
 }
 
-fn join(arguments: &mut dyn Arguments) -> Called {
+fn join(arguments: &mut dyn CallArguments) -> CallResult {
     let items = match arguments.get(0)?.value {
         Value::Array(items) => items,
         Value::Object(_) => return Ok(Value::from("").into()),
@@ -145,19 +145,19 @@ fn join(arguments: &mut dyn Arguments) -> Called {
     Ok(result.finish().into())
 }
 
-fn to_json(arguments: &mut dyn Arguments) -> Called {
+fn to_json(arguments: &mut dyn CallArguments) -> CallResult {
     let value = arguments.get(0)?.value;
     let mut result = arguments.builder();
     json::write(&value, &mut |text| result.push(text))?;
     Ok(result.finish().into())
 }
 
-fn from_json(arguments: &mut dyn Arguments) -> Called {
+fn from_json(arguments: &mut dyn CallArguments) -> CallResult {
     let text = arguments.get(0)?.value.to_text();
     json::read(&text).map(Operand::from)
 }
 
-fn format(arguments: &mut dyn Arguments) -> Called {
+fn format(arguments: &mut dyn CallArguments) -> CallResult {
     let template = arguments.get(0)?.value.to_text();
     let invalid = || {
         ExpressionError::new(format!(

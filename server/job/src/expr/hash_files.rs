@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use pattern::{Match, Pattern};
+use pattern::{PathMatch, Pattern};
 
 /// The option before the first pattern.
 const FOLLOW: &str = "--follow-symbolic-links";
@@ -96,7 +96,7 @@ impl Walk<'_> {
             }
             let matched = self.matches(&path);
             let may_match_below = self.may_match_below(&path);
-            if matched == Match::default() && !may_match_below {
+            if matched == PathMatch::default() && !may_match_below {
                 continue;
             }
             let Some(metadata) = self.metadata(&path)? else {
@@ -129,8 +129,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn matches(&self, path: &Path) -> Match {
-        let mut result = Match::default();
+    fn matches(&self, path: &Path) -> PathMatch {
+        let mut result = PathMatch::default();
         for pattern in &self.patterns {
             let found = pattern.matches(path);
             if pattern.is_exclusion {

@@ -76,7 +76,7 @@ pub(super) fn read(text: &str) -> Result<Value, ExpressionError> {
     if text.trim().is_empty() {
         return Err(ExpressionError::new("empty input"));
     }
-    let mut reader = Reader {
+    let mut reader = JsonReader {
         text,
         offset: 0,
         depth: 0,
@@ -90,13 +90,13 @@ pub(super) fn read(text: &str) -> Result<Value, ExpressionError> {
 
 /// A reader of JSON, each of whose functions returns none for anything else. It keeps numbers exact, and the order of
 /// names.
-struct Reader<'a> {
+struct JsonReader<'a> {
     text: &'a str,
     offset: usize,
     depth: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> JsonReader<'a> {
     fn rest(&self) -> &'a str {
         &self.text[self.offset..]
     }
@@ -175,7 +175,7 @@ impl<'a> Reader<'a> {
         }
         let mut object = Dict::default();
         for (name, value) in entries {
-            // of names that differ only by their case, the first one counts
+            // the first one counts, if names differ only by their case
             object.add(&name, value);
         }
         Some(object.into())

@@ -7,7 +7,7 @@ use super::number;
 pub(super) const MAX_LENGTH: usize = 21_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LexemeKind {
     LeftParen,
     RightParen,
     LeftBracket,
@@ -34,29 +34,29 @@ pub(super) enum Kind {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Token<'a> {
-    pub kind: Kind,
+pub(super) struct Lexeme<'a> {
+    pub kind: LexemeKind,
     /// Byte offset of the first character.
     pub start: usize,
     /// The token as it stands in the text; without quotes for a text.
-    pub lexeme: &'a str,
+    pub raw: &'a str,
     /// The value of a number.
     pub number: f64,
 }
 
-impl Token<'_> {
+impl Lexeme<'_> {
     /// The token as errors show it.
     pub fn shown(&self) -> String {
         match self.kind {
-            Kind::End => "EOF".into(),
-            Kind::Text => self.text(),
-            _ => self.lexeme.into(),
+            LexemeKind::End => "EOF".into(),
+            LexemeKind::Text => self.text(),
+            _ => self.raw.into(),
         }
     }
 
     /// The value of a text: two quotes are one.
     pub fn text(&self) -> String {
-        self.lexeme.replace("''", "'")
+        self.raw.replace("''", "'")
     }
 }
 
@@ -74,13 +74,13 @@ pub(super) fn error_at(
 }
 
 /// Tokens of a text, the last one of kind `End`.
-pub(super) fn lex(text: &str) -> Result<Vec<Token<'_>>, ExpressionError> {
+pub(super) fn lex(text: &str) -> Result<Vec<Lexeme<'_>>, ExpressionError> {
     if text.encode_utf16().count() > MAX_LENGTH {
         return Err(ExpressionError::new(format!(
             "Exceeded max expression length {MAX_LENGTH}"
         )));
     }
-    let mut lexer = Lexer {
+    let mut lexer = ExpressionLexer {
         text,
         start: 0,
         offset: 0,
@@ -91,19 +91,19 @@ pub(super) fn lex(text: &str) -> Result<Vec<Token<'_>>, ExpressionError> {
     }
     // as in GitHub's parser, the end has the place of the last token or space before it
     lexer.offset = lexer.start;
-    lexer.push(Kind::End, 0.0);
+    lexer.push(LexemeKind::End, 0.0);
     Ok(lexer.tokens)
 }
 
-struct Lexer<'a> {
+struct ExpressionLexer<'a> {
     text: &'a str,
     /// Start of the token that is being read.
     start: usize,
     offset: usize,
-    tokens: Vec<Token<'a>>,
+    tokens: Vec<Lexeme<'a>>,
 }
 
-impl<'a> Lexer<'a> {
+impl<'a> ExpressionLexer<'a> {
     /// Begins a token with the next character.
     fn next(&mut self) -> Option<char> {
         let first = self.peek()?;
@@ -120,12 +120,12 @@ impl<'a> Lexer<'a> {
         &self.text[self.start..self.offset]
     }
 
-    fn push(&mut self, kind: Kind, number: f64) {
+    fn push(&mut self, kind: LexemeKind, number: f64) {
         let lexeme = self.lexeme();
-        self.tokens.push(Token {
+        self.tokens.push(Lexeme {
             kind,
             start: self.start,
-            lexeme,
+            raw: lexeme,
             number,
         });
     }
@@ -150,23 +150,23 @@ impl<'a> Lexer<'a> {
 
     fn token(&mut self, first: char) -> Result<(), ExpressionError> {
         let kind = match first {
-            '(' => Kind::LeftParen,
-            ')' => Kind::RightParen,
-            '[' => Kind::LeftBracket,
-            ']' => Kind::RightBracket,
-            ',' => Kind::Comma,
-            '*' => Kind::Star,
-            '.' if self.follows_operand() => Kind::Dot,
+            '(' => LexemeKind::LeftParen,
+            ')' => LexemeKind::RightParen,
+            '[' => LexemeKind::LeftBracket,
+            ']' => LexemeKind::RightBracket,
+            ',' => LexemeKind::Comma,
+            '*' => LexemeKind::Star,
+            '.' if self.follows_operand() => LexemeKind::Dot,
             '.' | '-' | '+' | '0'..='9' => return self.number(),
-            '!' if self.take('=') => Kind::NotEqual,
-            '!' => Kind::Not,
-            '<' if self.take('=') => Kind::LessOrEqual,
-            '<' => Kind::Less,
-            '>' if self.take('=') => Kind::GreaterOrEqual,
-            '>' => Kind::Greater,
-            '=' if self.take('=') => Kind::Equal,
-            '&' if self.take('&') => Kind::And,
-            '|' if self.take('|') => Kind::Or,
+            '!' if self.take('=') => LexemeKind::NotEqual,
+            '!' => LexemeKind::Not,
+            '<' if self.take('=') => LexemeKind::LessOrEqual,
+            '<' => LexemeKind::Less,
+            '>' if self.take('=') => LexemeKind::GreaterOrEqual,
+            '>' => LexemeKind::Greater,
+            '=' if self.take('=') => LexemeKind::Equal,
+            '&' if self.take('&') => LexemeKind::And,
+            '|' if self.take('|') => LexemeKind::Or,
             '\'' => return self.text(),
             _ if first.is_whitespace() => return Ok(()),
             _ => return self.name(),
@@ -175,14 +175,19 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    fn last(&self) -> Option<Kind> {
+    fn last(&self) -> Option<LexemeKind> {
         self.tokens.last().map(|token| token.kind)
     }
 
     fn follows_operand(&self) -> bool {
         matches!(
             self.last(),
-            Some(Kind::Name | Kind::RightBracket | Kind::RightParen | Kind::Star)
+            Some(
+                LexemeKind::Name
+                    | LexemeKind::RightBracket
+                    | LexemeKind::RightParen
+                    | LexemeKind::Star
+            )
         )
     }
 
@@ -192,7 +197,7 @@ impl<'a> Lexer<'a> {
         if value.is_nan() {
             return Err(self.unexpected());
         }
-        self.push(Kind::Number, value);
+        self.push(LexemeKind::Number, value);
         Ok(())
     }
 
@@ -207,9 +212,9 @@ impl<'a> Lexer<'a> {
             }
         }
         let lexeme = &self.text[self.start + 1..self.offset - 1];
-        self.push(Kind::Text, 0.0);
+        self.push(LexemeKind::Text, 0.0);
         if let Some(token) = self.tokens.last_mut() {
-            token.lexeme = lexeme;
+            token.raw = lexeme;
         }
         Ok(())
     }
@@ -220,15 +225,15 @@ impl<'a> Lexer<'a> {
         if !is_name(lexeme) {
             return Err(self.unexpected());
         }
-        let is_property = self.last() == Some(Kind::Dot);
+        let is_property = self.last() == Some(LexemeKind::Dot);
         let (kind, value) = match lexeme {
-            _ if is_property => (Kind::Name, 0.0),
-            "true" => (Kind::True, 0.0),
-            "false" => (Kind::False, 0.0),
-            "null" => (Kind::Null, 0.0),
-            "NaN" => (Kind::Number, f64::NAN),
-            "Infinity" => (Kind::Number, f64::INFINITY),
-            _ => (Kind::Name, 0.0),
+            _ if is_property => (LexemeKind::Name, 0.0),
+            "true" => (LexemeKind::True, 0.0),
+            "false" => (LexemeKind::False, 0.0),
+            "null" => (LexemeKind::Null, 0.0),
+            "NaN" => (LexemeKind::Number, f64::NAN),
+            "Infinity" => (LexemeKind::Number, f64::INFINITY),
+            _ => (LexemeKind::Name, 0.0),
         };
         self.push(kind, value);
         Ok(())

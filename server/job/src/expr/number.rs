@@ -3,7 +3,7 @@
 /// The number of a text, as JavaScript's `Number` and GitHub's runner read it. Space around it does not count, and an
 /// empty text is 0. NaN for any other text.
 ///
-/// Of JavaScript's prefixes the runner knows `0x` and `0o`, in lower case.
+/// The runner knows JavaScript's prefixes `0x` and `0o`, in lower case.
 pub fn parse(text: &str) -> f64 {
     let text = text.trim_matches(|edge: char| edge.is_whitespace() || edge == '\u{feff}');
     match text {
@@ -41,8 +41,8 @@ fn with_radix(digits: &str, radix: u32) -> f64 {
     }
 }
 
-/// The text of a number, as C#'s format `G15` in GitHub's runner: at most 15 digits, with an exponent of two digits
-/// from `1E+15` on and below `0.0001`.
+/// The text of a number by C#'s format `G15`, as in GitHub's runner. It has at most 15 digits. From `1E+15` on and
+/// below `0.0001` it has an exponent.
 pub fn to_text(value: f64) -> String {
     if value.is_nan() {
         return "NaN".into();

@@ -2,29 +2,29 @@
 
 use super::contexts::{Allowed, ExpressionError};
 use super::functions;
-use super::lexer::{self, Kind, Token, error_at};
+use super::lexer::{self, Lexeme, LexemeKind, error_at};
 
 /// The greatest depth of an expression.
 const MAX_DEPTH: usize = 50;
 
 #[derive(Debug)]
-pub(super) enum Node {
+pub(super) enum ExpressionNode {
     Null,
     Bool(bool),
     Number(f64),
     Text(String),
     Context(String),
-    Not(Box<Node>),
+    Not(Box<ExpressionNode>),
     /// Comparisons from left to right: the first operand, then each operator with its right side.
-    Compare(Box<Node>, Vec<(Comparison, Node)>),
-    And(Vec<Node>),
-    Or(Vec<Node>),
-    Index(Box<Node>, Index),
-    Call(String, Vec<Node>),
+    Compare(Box<ExpressionNode>, Vec<(CompareOperator, ExpressionNode)>),
+    And(Vec<ExpressionNode>),
+    Or(Vec<ExpressionNode>),
+    IndexOperand(Box<ExpressionNode>, IndexOperand),
+    Call(String, Vec<ExpressionNode>),
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Comparison {
+pub(super) enum CompareOperator {
     Equal,
     NotEqual,
     Greater,
@@ -34,10 +34,10 @@ pub(super) enum Comparison {
 }
 
 #[derive(Debug)]
-pub(super) enum Index {
+pub(super) enum IndexOperand {
     /// `[*]` or `.*`.
     Star,
-    Value(Box<Node>),
+    Value(Box<ExpressionNode>),
 }
 
 /// Checks the syntax of an expression, its contexts, its functions and the numbers of their arguments.
@@ -49,7 +49,7 @@ pub fn check(text: &str, allowed: &Allowed) -> Result<(), ExpressionError> {
 pub(super) fn parse(
     text: &str,
     allowed: Option<&Allowed>,
-) -> Result<Option<Node>, ExpressionError> {
+) -> Result<Option<ExpressionNode>, ExpressionError> {
     let mut parser = Parser {
         text,
         tokens: lexer::lex(text)?,
@@ -69,33 +69,33 @@ pub(super) fn parse(
 
 struct Parser<'a> {
     text: &'a str,
-    tokens: Vec<Token<'a>>,
+    tokens: Vec<Lexeme<'a>>,
     offset: usize,
     depth: usize,
     allowed: Option<&'a Allowed>,
 }
 
-type Parsed = Result<Node, ExpressionError>;
+type NodeResult = Result<ExpressionNode, ExpressionError>;
 
 impl<'a> Parser<'a> {
-    fn peek(&self) -> &Token<'a> {
+    fn peek(&self) -> &Lexeme<'a> {
         &self.tokens[self.offset]
     }
 
     fn at_end(&self) -> bool {
-        self.peek().kind == Kind::End
+        self.peek().kind == LexemeKind::End
     }
 
     /// Takes the next token, unless it is the end.
-    fn next(&mut self) -> Token<'a> {
+    fn next(&mut self) -> Lexeme<'a> {
         let token = self.peek().clone();
-        if token.kind != Kind::End {
+        if token.kind != LexemeKind::End {
             self.offset += 1;
         }
         token
     }
 
-    fn take(&mut self, kind: Kind) -> bool {
+    fn take(&mut self, kind: LexemeKind) -> bool {
         let found = self.peek().kind == kind;
         if found {
             self.next();
@@ -103,7 +103,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn expect(&mut self, kind: Kind) -> Result<(), ExpressionError> {
+    fn expect(&mut self, kind: LexemeKind) -> Result<(), ExpressionError> {
         if self.take(kind) {
             Ok(())
         } else {
@@ -111,7 +111,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn error(&self, description: &str, token: &Token<'_>) -> ExpressionError {
+    fn error(&self, description: &str, token: &Lexeme<'_>) -> ExpressionError {
         error_at(description, &token.shown(), token.start, self.text)
     }
 
@@ -133,27 +133,27 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn expression(&mut self) -> Parsed {
+    fn expression(&mut self) -> NodeResult {
         self.enter()?;
         let node = self.or()?;
         self.depth -= 1;
         Ok(node)
     }
 
-    fn or(&mut self) -> Parsed {
-        self.chain(Kind::Or, Self::and, Node::Or)
+    fn or(&mut self) -> NodeResult {
+        self.chain(LexemeKind::Or, Self::and, ExpressionNode::Or)
     }
 
-    fn and(&mut self) -> Parsed {
-        self.chain(Kind::And, Self::equality, Node::And)
+    fn and(&mut self) -> NodeResult {
+        self.chain(LexemeKind::And, Self::equality, ExpressionNode::And)
     }
 
     fn chain(
         &mut self,
-        operator: Kind,
-        operand: fn(&mut Self) -> Parsed,
-        node: fn(Vec<Node>) -> Node,
-    ) -> Parsed {
+        operator: LexemeKind,
+        operand: fn(&mut Self) -> NodeResult,
+        node: fn(Vec<ExpressionNode>) -> ExpressionNode,
+    ) -> NodeResult {
         let first = operand(self)?;
         if self.peek().kind != operator {
             return Ok(first);
@@ -167,29 +167,29 @@ impl<'a> Parser<'a> {
         Ok(node(operands))
     }
 
-    fn equality(&mut self) -> Parsed {
+    fn equality(&mut self) -> NodeResult {
         self.comparisons(Self::comparison, |kind| match kind {
-            Kind::Equal => Some(Comparison::Equal),
-            Kind::NotEqual => Some(Comparison::NotEqual),
+            LexemeKind::Equal => Some(CompareOperator::Equal),
+            LexemeKind::NotEqual => Some(CompareOperator::NotEqual),
             _ => None,
         })
     }
 
-    fn comparison(&mut self) -> Parsed {
+    fn comparison(&mut self) -> NodeResult {
         self.comparisons(Self::unary, |kind| match kind {
-            Kind::Greater => Some(Comparison::Greater),
-            Kind::GreaterOrEqual => Some(Comparison::GreaterOrEqual),
-            Kind::Less => Some(Comparison::Less),
-            Kind::LessOrEqual => Some(Comparison::LessOrEqual),
+            LexemeKind::Greater => Some(CompareOperator::Greater),
+            LexemeKind::GreaterOrEqual => Some(CompareOperator::GreaterOrEqual),
+            LexemeKind::Less => Some(CompareOperator::Less),
+            LexemeKind::LessOrEqual => Some(CompareOperator::LessOrEqual),
             _ => None,
         })
     }
 
     fn comparisons(
         &mut self,
-        operand: fn(&mut Self) -> Parsed,
-        operator: fn(Kind) -> Option<Comparison>,
-    ) -> Parsed {
+        operand: fn(&mut Self) -> NodeResult,
+        operator: fn(LexemeKind) -> Option<CompareOperator>,
+    ) -> NodeResult {
         let first = operand(self)?;
         let mut rest = Vec::new();
         while let Some(comparison) = operator(self.peek().kind) {
@@ -199,114 +199,114 @@ impl<'a> Parser<'a> {
         if rest.is_empty() {
             return Ok(first);
         }
-        Ok(Node::Compare(Box::new(first), rest))
+        Ok(ExpressionNode::Compare(Box::new(first), rest))
     }
 
-    fn unary(&mut self) -> Parsed {
-        if !self.take(Kind::Not) {
+    fn unary(&mut self) -> NodeResult {
+        if !self.take(LexemeKind::Not) {
             return self.postfix();
         }
         self.enter()?;
         let operand = self.unary()?;
         self.depth -= 1;
-        Ok(Node::Not(Box::new(operand)))
+        Ok(ExpressionNode::Not(Box::new(operand)))
     }
 
-    fn postfix(&mut self) -> Parsed {
-        let is_group = self.peek().kind == Kind::LeftParen;
+    fn postfix(&mut self) -> NodeResult {
+        let is_group = self.peek().kind == LexemeKind::LeftParen;
         let mut node = self.operand()?;
-        if !is_group && !matches!(node, Node::Call(..) | Node::Context(_)) {
+        if !is_group && !matches!(node, ExpressionNode::Call(..) | ExpressionNode::Context(_)) {
             return Ok(node);
         }
         let depth = self.depth;
         loop {
-            let index = if self.take(Kind::LeftBracket) {
-                let index = if self.take(Kind::Star) {
-                    Index::Star
+            let index = if self.take(LexemeKind::LeftBracket) {
+                let index = if self.take(LexemeKind::Star) {
+                    IndexOperand::Star
                 } else {
-                    Index::Value(Box::new(self.expression()?))
+                    IndexOperand::Value(Box::new(self.expression()?))
                 };
-                self.expect(Kind::RightBracket)?;
+                self.expect(LexemeKind::RightBracket)?;
                 self.enter()?;
                 index
-            } else if self.take(Kind::Dot) {
+            } else if self.take(LexemeKind::Dot) {
                 self.enter()?;
-                if self.peek().kind == Kind::Name {
-                    Index::Value(Box::new(Node::Text(self.next().lexeme.into())))
-                } else if self.take(Kind::Star) {
-                    Index::Star
+                if self.peek().kind == LexemeKind::Name {
+                    IndexOperand::Value(Box::new(ExpressionNode::Text(self.next().raw.into())))
+                } else if self.take(LexemeKind::Star) {
+                    IndexOperand::Star
                 } else {
                     return Err(self.unexpected());
                 }
             } else {
                 break;
             };
-            node = Node::Index(Box::new(node), index);
+            node = ExpressionNode::IndexOperand(Box::new(node), index);
         }
         self.depth = depth;
         Ok(node)
     }
 
-    fn operand(&mut self) -> Parsed {
+    fn operand(&mut self) -> NodeResult {
         if self.at_end() {
             return Err(self.unexpected_end());
         }
         let token = self.peek().clone();
         let node = match token.kind {
-            Kind::Name => return self.name(),
-            Kind::LeftParen => return self.group(),
-            Kind::True => Node::Bool(true),
-            Kind::False => Node::Bool(false),
-            Kind::Null => Node::Null,
-            Kind::Number => Node::Number(token.number),
-            Kind::Text => Node::Text(token.text()),
+            LexemeKind::Name => return self.name(),
+            LexemeKind::LeftParen => return self.group(),
+            LexemeKind::True => ExpressionNode::Bool(true),
+            LexemeKind::False => ExpressionNode::Bool(false),
+            LexemeKind::Null => ExpressionNode::Null,
+            LexemeKind::Number => ExpressionNode::Number(token.number),
+            LexemeKind::Text => ExpressionNode::Text(token.text()),
             _ => return Err(self.unexpected()),
         };
         self.next();
         Ok(node)
     }
 
-    fn group(&mut self) -> Parsed {
+    fn group(&mut self) -> NodeResult {
         self.next();
         let node = self.expression()?;
         if self.at_end() {
             return Err(self.unexpected_end());
         }
-        self.expect(Kind::RightParen)?;
+        self.expect(LexemeKind::RightParen)?;
         Ok(node)
     }
 
     /// A context or a call.
-    fn name(&mut self) -> Parsed {
+    fn name(&mut self) -> NodeResult {
         let token = self.next();
-        if self.take(Kind::LeftParen) {
+        if self.take(LexemeKind::LeftParen) {
             return self.call(&token);
         }
         let is_allowed = self.allowed.is_none_or(|allowed| {
             let mut names = allowed.contexts.iter();
-            names.any(|name| name.eq_ignore_ascii_case(token.lexeme))
+            names.any(|name| name.eq_ignore_ascii_case(token.raw))
         });
         if !is_allowed {
             return Err(self.error("Unrecognized named-value", &token));
         }
-        Ok(Node::Context(token.lexeme.into()))
+        Ok(ExpressionNode::Context(token.raw.into()))
     }
 
-    fn call(&mut self, function: &Token<'a>) -> Parsed {
+    fn call(&mut self, function: &Lexeme<'a>) -> NodeResult {
         let mut arguments = Vec::new();
-        if !self.take(Kind::RightParen) {
+        if !self.take(LexemeKind::RightParen) {
             loop {
                 arguments.push(self.expression()?);
-                if self.take(Kind::RightParen) {
+                if self.take(LexemeKind::RightParen) {
                     break;
                 }
-                self.expect(Kind::Comma)?;
+                self.expect(LexemeKind::Comma)?;
             }
         }
-        let bounds = functions::bounds(function.lexeme).or_else(|| {
+        let bounds = functions::bounds(function.raw).or_else(|| {
             let allowed = self.allowed?;
             let mut functions = allowed.functions.iter();
-            let found = functions.find(|(name, ..)| name.eq_ignore_ascii_case(function.lexeme));
+            let found = functions.find(|(name, ..)| name.eq_ignore_ascii_case(function.raw));
             found.map(|&(_, least, greatest)| (least, greatest))
         });
         let count = arguments.len();
@@ -314,10 +314,10 @@ impl<'a> Parser<'a> {
             None if self.allowed.is_some() => "Unrecognized function",
             Some((least, _)) if count < least => "Too few parameters supplied",
             Some((_, greatest)) if count > greatest => "Too many parameters supplied",
-            _ if function.lexeme.eq_ignore_ascii_case("case") && count.is_multiple_of(2) => {
+            _ if function.raw.eq_ignore_ascii_case("case") && count.is_multiple_of(2) => {
                 "Even number of parameters supplied, requires an odd number of parameters"
             }
-            _ => return Ok(Node::Call(function.lexeme.into(), arguments)),
+            _ => return Ok(ExpressionNode::Call(function.raw.into(), arguments)),
         };
         Err(self.error(description, function))
     }

@@ -1,6 +1,6 @@
 //! Status functions in conditions.
 
-use super::parser::{self, Index, Node};
+use super::parser::{self, ExpressionNode, IndexOperand};
 
 /// Functions whose call replaces the implied `success()` of a condition.
 const STATUS_FUNCTIONS: [&str; 4] = ["success", "failure", "always", "cancelled"];
@@ -15,15 +15,23 @@ pub fn calls_status_function(condition: &str) -> bool {
     }
 }
 
-fn calls(node: &Node) -> bool {
+fn calls(node: &ExpressionNode) -> bool {
     match node {
-        Node::Null | Node::Bool(_) | Node::Number(_) | Node::Text(_) | Node::Context(_) => false,
-        Node::Not(operand) => calls(operand),
-        Node::Compare(first, rest) => calls(first) || rest.iter().any(|(_, node)| calls(node)),
-        Node::And(operands) | Node::Or(operands) => operands.iter().any(calls),
-        Node::Index(object, Index::Star) => calls(object),
-        Node::Index(object, Index::Value(index)) => calls(object) || calls(index),
-        Node::Call(name, arguments) => {
+        ExpressionNode::Null
+        | ExpressionNode::Bool(_)
+        | ExpressionNode::Number(_)
+        | ExpressionNode::Text(_)
+        | ExpressionNode::Context(_) => false,
+        ExpressionNode::Not(operand) => calls(operand),
+        ExpressionNode::Compare(first, rest) => {
+            calls(first) || rest.iter().any(|(_, node)| calls(node))
+        }
+        ExpressionNode::And(operands) | ExpressionNode::Or(operands) => operands.iter().any(calls),
+        ExpressionNode::IndexOperand(object, IndexOperand::Star) => calls(object),
+        ExpressionNode::IndexOperand(object, IndexOperand::Value(index)) => {
+            calls(object) || calls(index)
+        }
+        ExpressionNode::Call(name, arguments) => {
             let mut names = STATUS_FUNCTIONS.iter();
             names.any(|status| status.eq_ignore_ascii_case(name)) || arguments.iter().any(calls)
         }

@@ -1,8 +1,8 @@
 //! Generated expressions: values and errors are those of GitHub's package `@actions/expressions`.
 //!
 //! Where the package and the runner differ, the runner decides; `expressions.mjs` lists and corrects these differences.
-//! Not generated, because the package damages them: names of objects that are whole numbers or names of every
-//! JavaScript object, as it holds values in such objects. Format specifiers (`{0:x}`) are refused by the runner alone.
+//! The package damages objects whose names are whole numbers or names of every JavaScript object: they are not
+//! generated. Format specifiers (`{0:x}`) are not generated, either: the runner alone refuses them.
 
 use backstitch_job::expr::{Allowed, ExpressionError, Value, check, evaluate};
 use serde_json::{Value as Json, json};

@@ -20,7 +20,7 @@ pub(super) struct Pattern {
 
 /// Matches of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Match {
+pub(super) struct PathMatch {
     pub as_folder: bool,
     pub as_file: bool,
 }
@@ -91,12 +91,12 @@ impl Pattern {
         Some(below)
     }
 
-    pub fn matches(&self, path: &Path) -> Match {
+    pub fn matches(&self, path: &Path) -> PathMatch {
         let names: Vec<String> = names(path).collect();
         // `a/**` matches the folder `a`, unless the pattern is an implicit one
         let with_end = self.ends_with_globstar() && !self.is_implicit;
         let is_match = matches_all(&self.segments, &names, with_end);
-        Match {
+        PathMatch {
             as_folder: is_match,
             as_file: is_match && !self.only_folders,
         }

@@ -14,13 +14,13 @@ pub(super) enum Segment {
     WithDot,
     /// `.*`.
     LeadingDot,
-    Pieces(Vec<Piece>),
+    Pieces(Vec<GlobPiece>),
     /// A set without members.
     Never,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Piece {
+pub(super) enum GlobPiece {
     Star,
     Any,
     Unit(u16),
@@ -31,17 +31,17 @@ pub(super) enum Piece {
 pub(super) struct Set {
     is_negated: bool,
     ranges: Vec<(char, char)>,
-    classes: Vec<Class>,
+    classes: Vec<CharClass>,
 }
 
 type Test = fn(char) -> bool;
 
 /// A class such as `[:alpha:]`.
 #[derive(Clone, Debug)]
-struct Class(Test);
+struct CharClass(Test);
 
-impl PartialEq for Class {
-    fn eq(&self, other: &Class) -> bool {
+impl PartialEq for CharClass {
+    fn eq(&self, other: &CharClass) -> bool {
         std::ptr::fn_addr_eq(self.0, other.0)
     }
 }
@@ -129,14 +129,14 @@ fn parse_pieces(text: &str) -> Segment {
         place += 1;
         let character = match next {
             '*' => {
-                if pieces.last() != Some(&Piece::Star) {
-                    pieces.push(Piece::Star);
+                if pieces.last() != Some(&GlobPiece::Star) {
+                    pieces.push(GlobPiece::Star);
                 }
                 has_magic = true;
                 continue;
             }
             '?' => {
-                pieces.push(Piece::Any);
+                pieces.push(GlobPiece::Any);
                 has_magic = true;
                 continue;
             }
@@ -145,15 +145,15 @@ fn parse_pieces(text: &str) -> Segment {
                 characters[place - 1]
             }
             '[' => match parse_set(&characters[place..]) {
-                Parsed::NoSet => next,
-                Parsed::Never => return Segment::Never,
-                Parsed::Character(character, length) => {
+                SetParse::NoSet => next,
+                SetParse::Never => return Segment::Never,
+                SetParse::Character(character, length) => {
                     place += length;
                     character
                 }
-                Parsed::Set(set, length) => {
+                SetParse::Set(set, length) => {
                     place += length;
-                    pieces.push(Piece::Set(set));
+                    pieces.push(GlobPiece::Set(set));
                     has_magic = true;
                     continue;
                 }
@@ -166,7 +166,7 @@ fn parse_pieces(text: &str) -> Segment {
                 .encode_utf16(&mut [0; 2])
                 .iter()
                 .copied()
-                .map(Piece::Unit),
+                .map(GlobPiece::Unit),
         );
     }
     if has_magic {
@@ -177,14 +177,14 @@ fn parse_pieces(text: &str) -> Segment {
 }
 
 /// A set after its `[`, with its length in characters.
-enum Parsed {
+enum SetParse {
     NoSet,
     Never,
     Character(char, usize),
     Set(Set, usize),
 }
 
-fn parse_set(text: &[char]) -> Parsed {
+fn parse_set(text: &[char]) -> SetParse {
     let mut set = Set::default();
     let mut place = 0;
     if matches!(text.first(), Some('!' | '^')) {
@@ -196,7 +196,7 @@ fn parse_set(text: &[char]) -> Parsed {
     let mut is_escaped = false;
     loop {
         let Some(&next) = text.get(place) else {
-            return Parsed::NoSet;
+            return SetParse::NoSet;
         };
         if next == ']' && place > first && !is_escaped {
             break;
@@ -211,10 +211,10 @@ fn parse_set(text: &[char]) -> Parsed {
             && let Some((name, class)) = class_at(&text[place..])
         {
             if range_start.is_some() {
-                return Parsed::Never;
+                return SetParse::Never;
             }
             place += name.len();
-            set.classes.push(Class(class));
+            set.classes.push(CharClass(class));
             continue;
         }
         is_escaped = false;
@@ -235,11 +235,11 @@ fn parse_set(text: &[char]) -> Parsed {
     }
     let length = place + 1;
     match set.ranges[..] {
-        [] if set.classes.is_empty() => Parsed::Never,
+        [] if set.classes.is_empty() => SetParse::Never,
         [(start, end)] if start == end && set.classes.is_empty() && !set.is_negated => {
-            Parsed::Character(start, length)
+            SetParse::Character(start, length)
         }
-        _ => Parsed::Set(set, length),
+        _ => SetParse::Set(set, length),
     }
 }
 
@@ -256,26 +256,26 @@ impl Set {
         };
         let mut ranges = self.ranges.iter();
         let is_member = ranges.any(|(start, end)| (start..=end).contains(&&character))
-            || self.classes.iter().any(|Class(test)| test(character));
+            || self.classes.iter().any(|CharClass(test)| test(character));
         is_member != self.is_negated
     }
 }
 
 /// Matches as a text with wildcards: after a mismatch, the last star takes one more unit.
-fn matches_pieces(pieces: &[Piece], units: &[u16]) -> bool {
+fn matches_pieces(pieces: &[GlobPiece], units: &[u16]) -> bool {
     let (mut piece, mut unit) = (0, 0);
     let mut last_star = None;
     loop {
         let is_match = match (pieces.get(piece), units.get(unit)) {
             (None, None) => return true,
-            (Some(Piece::Star), _) => {
+            (Some(GlobPiece::Star), _) => {
                 last_star = Some((piece, unit));
                 piece += 1;
                 continue;
             }
-            (Some(Piece::Any), Some(_)) => true,
-            (Some(Piece::Unit(wanted)), Some(found)) => wanted == found,
-            (Some(Piece::Set(set)), Some(found)) => set.contains(*found),
+            (Some(GlobPiece::Any), Some(_)) => true,
+            (Some(GlobPiece::Unit(wanted)), Some(found)) => wanted == found,
+            (Some(GlobPiece::Set(set)), Some(found)) => set.contains(*found),
             (None, Some(_)) | (Some(_), None) => false,
         };
         if is_match {
