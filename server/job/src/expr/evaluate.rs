@@ -17,7 +17,7 @@ const MAX_MEMORY: usize = 10 * 1024 * 1024;
 /// Functions of `Contexts`, as they are spelled there.
 const RUN_FUNCTIONS: [&str; 5] = ["success", "failure", "always", "cancelled", "hashFiles"];
 
-type EvaluationResult = Result<Operand, ExpressionError>;
+type OperandResult = Result<Operand, ExpressionError>;
 
 /// The value of an expression. A context that is not there is null; `check` reports it.
 pub fn evaluate(text: &str, contexts: &dyn Contexts) -> Result<Value, ExpressionError> {
@@ -46,13 +46,13 @@ struct ExpressionEvaluation<'a> {
 }
 
 impl ExpressionEvaluation<'_> {
-    fn node(&mut self, node: &ExpressionNode, depth: usize) -> EvaluationResult {
+    fn node(&mut self, node: &ExpressionNode, depth: usize) -> OperandResult {
         let result = self.uncounted(node, depth)?;
         self.memory.add(depth, &result.value)?;
         Ok(result)
     }
 
-    fn uncounted(&mut self, node: &ExpressionNode, depth: usize) -> EvaluationResult {
+    fn uncounted(&mut self, node: &ExpressionNode, depth: usize) -> OperandResult {
         let value = match node {
             ExpressionNode::Null => Value::Null,
             ExpressionNode::Bool(value) => Value::Bool(*value),
@@ -76,7 +76,7 @@ impl ExpressionEvaluation<'_> {
         first: &ExpressionNode,
         rest: &[(CompareOperator, ExpressionNode)],
         depth: usize,
-    ) -> EvaluationResult {
+    ) -> OperandResult {
         let mut left = self.node(first, depth + 1)?;
         for (comparison, right) in rest {
             let right = self.node(right, depth + 1)?;
@@ -91,7 +91,7 @@ impl ExpressionEvaluation<'_> {
         operands: &[ExpressionNode],
         wanted: bool,
         depth: usize,
-    ) -> EvaluationResult {
+    ) -> OperandResult {
         let mut result = Value::Null.into();
         for operand in operands {
             result = self.node(operand, depth + 1)?;
@@ -102,7 +102,7 @@ impl ExpressionEvaluation<'_> {
         Ok(result)
     }
 
-    fn call(&mut self, name: &str, nodes: &[ExpressionNode], depth: usize) -> EvaluationResult {
+    fn call(&mut self, name: &str, nodes: &[ExpressionNode], depth: usize) -> OperandResult {
         let mut arguments = LazyArguments {
             evaluation: self,
             nodes,
@@ -130,7 +130,7 @@ impl ExpressionEvaluation<'_> {
         object: &ExpressionNode,
         index: &IndexOperand,
         depth: usize,
-    ) -> EvaluationResult {
+    ) -> OperandResult {
         let index = match index {
             IndexOperand::Star => None,
             IndexOperand::Value(index) => Some(self.index_value(index, depth)?),
@@ -166,7 +166,7 @@ impl ExpressionEvaluation<'_> {
     }
 
     /// `.*`: the items of an object or array, or the items of all items of a filtered array.
-    fn filter(&mut self, object: &Operand, depth: usize) -> EvaluationResult {
+    fn filter(&mut self, object: &Operand, depth: usize) -> OperandResult {
         let found = match &object.value {
             Value::Array(items) if object.is_filtered => items.iter().flat_map(items_of).collect(),
             value => items_of(value),
@@ -174,7 +174,7 @@ impl ExpressionEvaluation<'_> {
         self.filtered(found, depth)
     }
 
-    fn filtered(&mut self, items: Vec<Value>, depth: usize) -> EvaluationResult {
+    fn filtered(&mut self, items: Vec<Value>, depth: usize) -> OperandResult {
         self.memory.add_items(depth, items.len())?;
         Ok(Operand {
             value: Value::Array(Arc::new(items)),
@@ -196,7 +196,7 @@ impl CallArguments for LazyArguments<'_, '_> {
         self.nodes.len()
     }
 
-    fn get(&mut self, place: usize) -> EvaluationResult {
+    fn get(&mut self, place: usize) -> OperandResult {
         if let Some(Some(known)) = self.known.get(place) {
             return Ok(known.clone());
         }
