@@ -1,1 +1,0 @@
-//! YAML text to a tree of nodes, each with its place.
