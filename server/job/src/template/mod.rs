@@ -1,7 +1,11 @@
 //! Templates: YAML that a schema has checked, with expressions where the schema allows them.
 
 mod expand;
+mod reader;
+mod scalar;
+pub mod schema;
 mod token;
 
 pub use expand::{ExpandError, expand, expand_bool, expand_number, expand_text};
-pub use token::{Expression, Token, TokenKind};
+pub use reader::read;
+pub use token::{Expression, Token, TokenKind, number_text};
