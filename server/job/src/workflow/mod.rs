@@ -1,5 +1,66 @@
-//! Workflows as typed values.
+//! Workflows as typed values, with all problems that GitHub's parser finds in their text.
 
+mod call;
+mod condition;
+mod container;
+pub(crate) mod conversion;
+mod convert;
+mod cron;
+mod events;
+mod ids;
+mod job;
+pub mod matrix;
 mod model;
+mod needs;
+mod order;
+mod settings;
+mod steps;
+mod strategy;
+#[cfg(test)]
+mod tests;
 
+pub use call::check_call;
+pub(crate) use condition::condition_of;
+pub(crate) use conversion::{ConversionError, Problems};
+pub(crate) use ids::Ids;
 pub use model::*;
+pub use order::order;
+pub(crate) use steps::{check_uses, id_words};
+
+use crate::position::Problem;
+use crate::template::schema::TemplateSchema;
+use crate::{template, yaml};
+
+/// Reads a workflow. `file` is its path, relative to the repository. There is a workflow if there are no problems.
+pub fn read(file: &str, text: &str) -> (Option<Workflow>, Vec<Problem>) {
+    let (token, problems) = template(
+        TemplateSchema::workflow(),
+        "workflow-root-strict",
+        file,
+        text,
+    );
+    match token {
+        Some(token) if problems.is_empty() => convert::convert(file, &token),
+        _ => (None, problems),
+    }
+}
+
+/// The template of a file, and its problems.
+pub(crate) fn template(
+    schema: &TemplateSchema,
+    root: &str,
+    file: &str,
+    text: &str,
+) -> (Option<template::Token>, Vec<Problem>) {
+    match yaml::parse(text) {
+        Ok(node) => template::read(schema, root, file, node.as_ref()),
+        Err(error) => {
+            let problem = Problem {
+                file: file.to_owned(),
+                range: error.range,
+                message: error.message,
+            };
+            (None, vec![problem])
+        }
+    }
+}

@@ -57,6 +57,8 @@ pub struct Call {
 pub struct Defaults {
     pub shell: Option<Token>,
     pub working_directory: Option<Token>,
+    /// The whole of `run`, if it is one expression.
+    pub expression: Option<Token>,
 }
 
 #[derive(Clone, Debug)]
@@ -67,7 +69,7 @@ pub struct Job {
     /// The condition with its implied status, as GitHub evaluates it; `success()` if the file has none.
     pub condition: String,
     pub strategy: Strategy,
-    /// What `needs` and `with` call: steps, or another workflow.
+    /// Its steps, or the workflow that it calls.
     pub body: Body,
 }
 
@@ -78,6 +80,8 @@ pub struct Strategy {
     pub matrix: Option<Token>,
     pub fail_fast: Option<Token>,
     pub max_parallel: Option<Token>,
+    /// The whole strategy, if it is one expression.
+    pub expression: Option<Token>,
 }
 
 #[derive(Clone, Debug)]
