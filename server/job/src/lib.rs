@@ -2,6 +2,7 @@
 //!
 //! Synchronous. It prints nothing and knows no protocol: front ends show what it returns and reports.
 
+pub mod action;
 pub mod expr;
 pub mod position;
 pub mod step;
