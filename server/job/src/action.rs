@@ -247,3 +247,6 @@ fn convert_step(
         action,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,8 @@
 
 pub mod action;
 pub mod expr;
+#[cfg(test)]
+mod oracle;
 pub mod position;
 pub mod step;
 pub mod template;

@@ -1,6 +1,8 @@
 //! The schema of workflows and of action.yml: GitHub's own, told in the tables beside this file.
 
 mod table;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
