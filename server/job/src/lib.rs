@@ -4,6 +4,8 @@
 
 pub mod action;
 pub mod expr;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 #[cfg(test)]
 mod oracle;
 pub mod position;
