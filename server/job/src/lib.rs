@@ -9,6 +9,7 @@ pub mod fuzz;
 #[cfg(test)]
 mod oracle;
 pub mod position;
+pub mod repository;
 pub mod step;
 pub mod template;
 pub mod workflow;
