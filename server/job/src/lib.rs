@@ -8,7 +8,9 @@ pub mod expr;
 pub mod fuzz;
 #[cfg(test)]
 mod oracle;
+pub mod place;
 pub mod position;
+mod program;
 pub mod repository;
 pub mod step;
 pub mod template;

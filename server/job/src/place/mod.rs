@@ -1,0 +1,200 @@
+//! The place of a run: a directory of its own, in which everything that its steps reach is the run's.
+
+mod cargo_home;
+pub mod environment;
+mod python;
+pub mod reach;
+mod record;
+mod remove;
+mod rustup_home;
+mod shims;
+mod write;
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+pub use record::{RunEntry, RunRecord, RunStatus, list, prune, remove};
+pub(crate) use write::{WithPath, write_durably};
+
+use crate::repository::Repository;
+
+/// Characters of a workflow's and of a job's name that a directory's name has.
+const MAX_NAME: usize = 40;
+
+/// Directory of caches beside the runs. Names of runs end in a number, so none is equal.
+const CACHES: &str = "caches";
+
+/// Directories of one run, with the lock that it holds until it is dropped.
+#[derive(Debug)]
+pub struct RunPlace {
+    /// Name of the directory, which is the run's id.
+    pub id: String,
+    /// Number of the run among those of the same workflow and job, from 1.
+    pub number: u64,
+    /// Directory of the run, 0700.
+    pub dir: PathBuf,
+    /// Everything that is the state of the run.
+    pub files: PathBuf,
+    /// `GITHUB_WORKSPACE`.
+    pub workspace: PathBuf,
+    /// `RUNNER_TEMP`.
+    pub temp: PathBuf,
+    /// `TMPDIR`: short, as paths of sockets are limited.
+    pub tmp: PathBuf,
+    pub home: PathBuf,
+    /// `RUNNER_TOOL_CACHE`.
+    pub tool: PathBuf,
+    pub artifacts: PathBuf,
+    pub log: PathBuf,
+    /// Caches of package managers and of `actions/cache`, beside the runs.
+    pub caches: PathBuf,
+    /// True if the workspace is the user's own.
+    pub is_in_place: bool,
+    _lock: File,
+}
+
+impl RunPlace {
+    /// Makes the directories of a new run below `jobs_dir`. Two runs never get the same number.
+    pub fn create(
+        jobs_dir: &Path,
+        workflow: &str,
+        job: &str,
+        repository: &Repository,
+    ) -> io::Result<RunPlace> {
+        RunPlace::new(jobs_dir, workflow, job, repository, false)
+    }
+
+    /// Makes the directories of a run whose workspace is the user's working tree.
+    pub fn in_place(
+        jobs_dir: &Path,
+        workflow: &str,
+        job: &str,
+        repository: &Repository,
+    ) -> io::Result<RunPlace> {
+        RunPlace::new(jobs_dir, workflow, job, repository, true)
+    }
+
+    fn new(
+        jobs_dir: &Path,
+        workflow: &str,
+        job: &str,
+        repository: &Repository,
+        is_in_place: bool,
+    ) -> io::Result<RunPlace> {
+        create_private(jobs_dir)?;
+        let jobs_dir = jobs_dir.canonicalize().with_path(jobs_dir)?;
+        let _jobs = jobs_lock(&jobs_dir)?;
+        let prefix = format!("{}-{}", plain_name(file_stem(workflow)), plain_name(job));
+        let mut number = last_number(&jobs_dir, &prefix)? + 1;
+        let (id, dir) = loop {
+            let id = format!("{prefix}-{number}");
+            let dir = jobs_dir.join(&id);
+            match DirBuilder::new().mode(0o700).create(&dir) {
+                Ok(()) => break (id, dir),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(error).with_path(&dir),
+            }
+        };
+        let lock = lock_file(&dir)?;
+        lock.lock().with_path(&dir)?;
+        let files = dir.join("files");
+        let name = Path::new(&repository.name);
+        let workspace = if is_in_place {
+            repository.root.clone()
+        } else {
+            files.join("work").join(name).join(name)
+        };
+        let place = RunPlace {
+            id,
+            number,
+            temp: files.join("temp"),
+            tmp: files.join("tmp"),
+            home: files.join("home"),
+            tool: files.join("tool"),
+            artifacts: files.join("artifacts"),
+            log: dir.join("log"),
+            caches: jobs_dir.join(CACHES),
+            files,
+            workspace,
+            dir,
+            is_in_place,
+            _lock: lock,
+        };
+        let all = [
+            &place.workspace,
+            &place.temp,
+            &place.tmp,
+            &place.home,
+            &place.tool,
+            &place.artifacts,
+            &place.log,
+            &place.caches,
+        ];
+        for dir in all {
+            create_private(dir)?;
+        }
+        Ok(place)
+    }
+}
+
+/// Makes a directory that only the user enters, and its parents. One that is there stays as it is.
+pub(crate) fn create_private(dir: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700).recursive(true);
+    builder.create(dir).with_path(dir)
+}
+
+/// Lock of all runs, held while one is made or removed.
+fn jobs_lock(jobs_dir: &Path) -> io::Result<File> {
+    let lock = lock_file(jobs_dir)?;
+    lock.lock().with_path(jobs_dir)?;
+    Ok(lock)
+}
+
+fn lock_file(dir: &Path) -> io::Result<File> {
+    let file = dir.join("lock");
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true).mode(0o600);
+    options.open(&file).with_path(&file)
+}
+
+/// The highest number of a run with this prefix, or 0.
+fn last_number(jobs_dir: &Path, prefix: &str) -> io::Result<u64> {
+    let mut last = 0;
+    for entry in fs::read_dir(jobs_dir).with_path(jobs_dir)? {
+        let name = entry.with_path(jobs_dir)?.file_name();
+        let number = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(prefix)?.strip_prefix('-'))
+            .and_then(|number| number.parse().ok());
+        last = last.max(number.unwrap_or(0));
+    }
+    Ok(last)
+}
+
+/// `ci` of `.github/workflows/ci.yml`.
+fn file_stem(workflow: &str) -> &str {
+    let name = workflow.rsplit('/').next().unwrap_or(workflow);
+    let stem = name
+        .strip_suffix(".yml")
+        .or_else(|| name.strip_suffix(".yaml"));
+    stem.unwrap_or(name)
+}
+
+/// Characters that need no quotes in a shell, and no dot or dash at the front.
+fn plain_name(name: &str) -> String {
+    let plain = |c: char| match c {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '.' | '-' => c,
+        _ => '_',
+    };
+    let name: String = name.chars().map(plain).take(MAX_NAME).collect();
+    match name.trim_start_matches(['.', '-']) {
+        "" => "_".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

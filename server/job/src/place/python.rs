@@ -1,0 +1,62 @@
+//! The run's own Python environment, for steps that install packages without making one.
+//!
+//! `pip install` writes beside the interpreter if it can. An interpreter of pyenv, or one of the system for root, is the user's;
+//! so the run has an environment that sees its packages and takes new ones.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::environment::Host;
+use super::shims::shell_word;
+use super::{RunPlace, WithPath, write_durably};
+use crate::step::shell::find_program;
+
+/// Time that Python has to make an environment.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Script that makes an environment in its first argument, if packages would go beside the interpreter.
+const SCRIPT: &str = "\
+import os, sys, sysconfig
+if not os.access(sysconfig.get_path('purelib'), os.W_OK):
+    sys.exit(3)
+import venv
+venv.EnvBuilder(system_site_packages=True, symlinks=True, with_pip=False).create(sys.argv[1])
+";
+
+/// Directory for the front of PATH; none where Python is missing or cannot write beside itself.
+pub(super) fn make(place: &RunPlace, host: &Host) -> io::Result<Option<PathBuf>> {
+    let path = host.path().join(":");
+    let Some(python) = find_program("python3", &path, Path::new("/")) else {
+        return Ok(None);
+    };
+    let environment = place.dir.join("files").join("python");
+    let bin = environment.join("bin");
+    if bin.join("python3").exists() {
+        return Ok(Some(bin));
+    }
+    let mut command = std::process::Command::new(&python);
+    command
+        .args(["-I", "-c", SCRIPT])
+        .arg(&environment)
+        .current_dir(&place.temp)
+        .env_clear()
+        .env("PATH", &path)
+        .env("HOME", &place.home);
+    let made = crate::program::run(command, TIMEOUT);
+    if !made.is_ok_and(|made| made.is_success) {
+        return Ok(None);
+    }
+    let pip = format!(
+        "#!/bin/sh\nexec {} -m pip \"$@\"\n",
+        shell_word(&bin.join("python3"))
+    );
+    for name in ["pip", "pip3"] {
+        let file = bin.join(name);
+        write_durably(&file, pip.as_bytes())?;
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).with_path(&file)?;
+    }
+    Ok(Some(bin))
+}

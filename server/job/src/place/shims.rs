@@ -1,0 +1,66 @@
+//! Programs that stand first on the PATH of a run: ssh and its relatives, which look for keys in the home of the password file.
+
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::environment::Host;
+use super::{RunPlace, WithPath, create_private, write_durably};
+use crate::step::shell::find_program;
+
+const PROGRAMS: [&str; 3] = ["ssh", "scp", "sftp"];
+
+/// Names of keys that ssh uses unless it is told others.
+const KEYS: [&str; 4] = ["id_rsa", "id_ecdsa", "id_ed25519", "id_dsa"];
+
+/// Makes the directory of shims, outside of what a step back changes. A program that is not there has none.
+pub(super) fn make(place: &RunPlace, host: &Host) -> io::Result<PathBuf> {
+    let shims = place.dir.join("shims");
+    create_private(&shims)?;
+    let ssh = place.home.join(".ssh");
+    let config = shims.join("ssh_config");
+    write_durably(&config, ssh_config(&ssh).as_bytes())?;
+    let path = host.path().join(":");
+    for program in PROGRAMS {
+        let Some(real) = find_program(program, &path, Path::new("/")) else {
+            continue;
+        };
+        let shim = shims.join(program);
+        write_durably(&shim, script(&real, &config, &ssh).as_bytes())?;
+        fs::set_permissions(&shim, fs::Permissions::from_mode(0o700)).with_path(&shim)?;
+    }
+    Ok(shims)
+}
+
+/// Settings in place of the user's. The job's own `~/.ssh/config` is not included: a tilde in it means the user's home to ssh.
+fn ssh_config(ssh: &Path) -> String {
+    let known = ssh_word(&ssh.join("known_hosts"));
+    format!(
+        "Host *\n\tBatchMode yes\n\tControlMaster no\n\tControlPath none\n\tUserKnownHostsFile {known}\n"
+    )
+}
+
+/// The shim. The keys of the run's home are options, as a `-F` of the step replaces the settings; with them ssh tries no others.
+/// An agent is not forbidden: the run has no address of the user's, and a job may start its own.
+fn script(real: &Path, config: &Path, ssh: &Path) -> String {
+    let mut text = format!("#!/bin/sh\nexec {}", shell_word(real));
+    let _ = write!(text, " -F {}", shell_word(config));
+    for key in KEYS {
+        let option = format!("IdentityFile={}", ssh_word(&ssh.join(key)));
+        let _ = write!(text, " -o {}", shell_word(Path::new(&option)));
+    }
+    text.push_str(" \"$@\"\n");
+    text
+}
+
+/// A path in single quotes.
+pub(super) fn shell_word(path: &Path) -> String {
+    format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"))
+}
+
+/// A path as a value of ssh: `%` begins a name of its own there.
+fn ssh_word(path: &Path) -> String {
+    format!("\"{}\"", path.to_string_lossy().replace('%', "%%"))
+}

@@ -1,0 +1,413 @@
+use std::collections::HashSet;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::environment::{EnvironmentOptions, Host, base};
+use super::*;
+
+fn project(dir: &Path) -> Repository {
+    let root = dir.join("project");
+    fs::create_dir_all(&root).expect("a directory");
+    Repository::of(&root).expect("a folder")
+}
+
+fn record(place: &RunPlace, started: u64) -> RunRecord {
+    RunRecord {
+        id: place.id.clone(),
+        repository: place.workspace.clone(),
+        workflow: ".github/workflows/ci.yml".to_owned(),
+        text: "00".to_owned(),
+        job: "build".to_owned(),
+        matrix: serde_json::json!({"node": 20}),
+        event: "push".to_owned(),
+        started,
+        status: RunStatus::Running,
+    }
+}
+
+fn now() -> u64 {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("a time");
+    u64::try_from(now.as_millis()).expect("a number")
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+#[test]
+fn a_run_has_directories_of_its_own() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let jobs = dir.path().join("state/jobs");
+    let repository = project(dir.path());
+    let workflow = ".github/workflows/-c i.yml";
+    let first = RunPlace::create(&jobs, workflow, "build/all", &repository).expect("a run");
+    assert_eq!(first.id, "c_i-build_all-1");
+    assert!(first.workspace.ends_with("files/work/project/project"));
+    assert!(first.workspace.is_dir());
+    let mode = |path: &Path| {
+        fs::metadata(path)
+            .expect("a directory")
+            .permissions()
+            .mode()
+            & 0o777
+    };
+    assert_eq!((mode(&first.dir), mode(&first.home)), (0o700, 0o700));
+    let second = RunPlace::in_place(&jobs, workflow, "build/all", &repository).expect("a run");
+    assert_eq!((second.number, &second.workspace), (2, &repository.root));
+}
+
+/// Runs that start at the same time have different numbers.
+#[test]
+fn racing_runs_have_numbers_of_their_own() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let jobs = dir.path().join("jobs");
+    let repository = project(dir.path());
+    let ids = std::thread::scope(|scope| {
+        let create = || RunPlace::create(&jobs, "ci.yml", "b", &repository).expect("a run");
+        let threads: Vec<_> = (0..16).map(|_| scope.spawn(create)).collect();
+        let places = threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a run"));
+        places.map(|place| place.id).collect::<HashSet<_>>()
+    });
+    assert_eq!(ids.len(), 16);
+    let listed = list(&jobs).expect("runs");
+    assert_eq!(listed.len(), 16);
+    assert!(listed.iter().all(|run| !run.is_held && run.record.is_err()));
+}
+
+#[test]
+fn records_are_listed_newest_first_and_damage_is_named() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let jobs = dir.path().join("jobs");
+    assert!(list(&jobs).expect("no runs").is_empty());
+    let repository = project(dir.path());
+    let create = || RunPlace::create(&jobs, "ci.yml", "b", &repository).expect("a run");
+    let (old, new, broken) = (create(), create(), create());
+    record(&old, 1000).write(&old.dir).expect("written");
+    record(&new, 2000).write(&new.dir).expect("written");
+    fs::write(broken.dir.join("run.json"), "{").expect("a file");
+    let runs = list(&jobs).expect("runs");
+    let ids: Vec<&str> = runs.iter().map(|run| run.id.as_str()).collect();
+    assert_eq!(ids, ["ci-b-3", "ci-b-2", "ci-b-1"]);
+    assert_eq!(
+        runs[1].record.as_ref().expect("a record"),
+        &record(&new, 2000)
+    );
+    assert!(
+        runs[0]
+            .record
+            .as_ref()
+            .is_err_and(|error| error.contains("damaged"))
+    );
+    assert!(runs.iter().all(|run| run.is_held));
+}
+
+#[test]
+fn a_removed_run_leaves_nothing_and_reaches_nothing() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let jobs = dir.path().join("jobs");
+    let outside = dir.path().join("outside");
+    fs::create_dir(&outside).expect("a directory");
+    fs::write(outside.join("file"), "kept").expect("a file");
+    let place = RunPlace::create(&jobs, "ci.yml", "b", &project(dir.path())).expect("a run");
+    let id = place.id.clone();
+    let closed = place.files.join("closed/inner");
+    fs::create_dir_all(&closed).expect("directories");
+    fs::write(closed.join("file"), "").expect("a file");
+    symlink(&outside, closed.join("link")).expect("a link");
+    for dir in [closed.as_path(), closed.parent().expect("a parent")] {
+        fs::set_permissions(dir, fs::Permissions::from_mode(0o0)).expect("a mode");
+    }
+    let held = remove(&jobs, &id).expect_err("held");
+    assert!(held.to_string().contains("has not ended"), "{held}");
+    let run_dir = place.dir.clone();
+    drop(place);
+    for wrong in ["../outside", "caches", "ci-b-9", "", ".", "lock"] {
+        assert!(remove(&jobs, wrong).is_err(), "{wrong}");
+    }
+    remove(&jobs, &id).expect("removed");
+    assert!(!run_dir.exists());
+    assert!(outside.join("file").exists());
+    let left: Vec<_> = fs::read_dir(&jobs).expect("a directory").collect();
+    // the caches and the lock
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+#[test]
+fn the_newest_runs_and_those_of_a_week_stay() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let jobs = dir.path().join("jobs");
+    let repository = project(dir.path());
+    let week = u64::try_from(Duration::from_hours(192).as_millis()).expect("a number");
+    let create = |started: u64| {
+        let place = RunPlace::create(&jobs, "ci.yml", "b", &repository).expect("a run");
+        record(&place, started).write(&place.dir).expect("written");
+        place
+    };
+    for age in [3, 2, 1] {
+        create(now() - week - age);
+    }
+    let held = create(now() - 2 * week);
+    create(now());
+    create(now());
+    let (removed, failed) = prune(&jobs, 3).expect("pruned");
+    assert_eq!(removed, ["ci-b-2", "ci-b-1"]);
+    assert!(failed.is_empty());
+    assert!(held.dir.exists());
+    assert_eq!(list(&jobs).expect("runs").len(), 4);
+}
+
+#[test]
+fn an_unwritable_place_is_named() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let repository = project(dir.path());
+    let file = dir.path().join("file");
+    fs::write(&file, "").expect("a file");
+    let error =
+        RunPlace::create(&file.join("jobs"), "ci.yml", "b", &repository).expect_err("an error");
+    assert!(error.to_string().contains("file/jobs"), "{error}");
+    if is_root() {
+        eprintln!("skipped: an_unwritable_place_is_named: root writes everywhere");
+        return;
+    }
+    let closed = dir.path().join("closed");
+    fs::create_dir(&closed).expect("a directory");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o500)).expect("a mode");
+    let error =
+        RunPlace::create(&closed.join("jobs"), "ci.yml", "b", &repository).expect_err("an error");
+    assert!(error.to_string().contains("closed/jobs"), "{error}");
+}
+
+/// A file system of 64 KiB; none where none can be mounted.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    fn mount() -> Option<SmallDisk> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=64k", "backstitch-test"]);
+        let done = mount.arg(dir.path()).output();
+        let is_mounted = done.is_ok_and(|done| done.status.success());
+        is_mounted.then_some(SmallDisk(dir))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+/// A record on a full disk stays the old one, and a link that a step made is not followed.
+#[test]
+fn a_full_disk_keeps_the_old_record() {
+    let Some(disk) = SmallDisk::mount() else {
+        eprintln!("skipped: a_full_disk_keeps_the_old_record: no file system can be mounted");
+        return;
+    };
+    let dir = disk.0.path();
+    let file = dir.join("run.json");
+    write_durably(&file, b"old").expect("written");
+    let error = write_durably(&file, &[b'x'; 128 * 1024]).expect_err("an error");
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{error}");
+    assert!(error.to_string().contains("run.json"), "{error}");
+    assert_eq!(fs::read(&file).expect("a file"), b"old");
+    let other = dir.join("other");
+    let new = dir.join(format!("run.json.new.{}", std::process::id()));
+    symlink(&other, &new).expect("a link");
+    write_durably(&file, b"new").expect("written");
+    assert!(!other.exists());
+    assert_eq!(fs::read(&file).expect("a file"), b"new");
+}
+
+fn host(variables: &[(&str, &str)]) -> Host {
+    let pair = |(name, value): &(&str, &str)| (name.into(), value.into());
+    Host {
+        variables: variables.iter().map(pair).collect(),
+    }
+}
+
+fn value<'a>(variables: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let found = variables.iter().find(|(known, _)| known == name);
+    found.map(|(_, value)| value.as_str())
+}
+
+#[test]
+fn a_step_gets_nothing_of_the_user() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let user = dir.path().join("user");
+    for part in [".cargo/registry/cache/x", ".rustup/toolchains/stable"] {
+        fs::create_dir_all(user.join(part)).expect("a directory");
+    }
+    fs::write(user.join(".cargo/registry/cache/x/a-1.0.0.crate"), "a").expect("a file");
+    fs::write(user.join(".cargo/credentials.toml"), "token").expect("a file");
+    fs::write(
+        user.join(".rustup/settings.toml"),
+        "default_toolchain = \"stable\"",
+    )
+    .expect("a file");
+    let jobs = dir.path().join("jobs");
+    let place = RunPlace::create(&jobs, "ci.yml", "b", &project(dir.path())).expect("a run");
+    let home = user.to_str().expect("a path");
+    let host = host(&[
+        ("HOME", home),
+        ("PATH", ".:/usr/bin::/bin:/usr/bin:relative"),
+        ("SSH_AUTH_SOCK", "/run/agent"),
+        ("GITHUB_TOKEN", "secret"),
+        ("LC_TIME", "C"),
+        ("https_proxy", "http://proxy"),
+        ("MY_VALUE", "1"),
+        ("GIT_DIR", "/elsewhere"),
+        ("XDG_CONFIG_HOME", "/home/x/.config"),
+    ]);
+    let options = EnvironmentOptions {
+        inherit: vec!["MY_*".to_owned()],
+        ..EnvironmentOptions::default()
+    };
+    let variables = base(&place, &host, &options).expect("an environment");
+    assert_eq!(value(&variables, "HOME"), place.home.to_str());
+    for name in ["SSH_AUTH_SOCK", "GITHUB_TOKEN", "GIT_DIR"] {
+        assert_eq!(value(&variables, name), None, "{name}");
+    }
+    for (name, kept) in [
+        ("LC_TIME", "C"),
+        ("https_proxy", "http://proxy"),
+        ("MY_VALUE", "1"),
+    ] {
+        assert_eq!(value(&variables, name), Some(kept), "{name}");
+    }
+    let path = value(&variables, "PATH").expect("a path");
+    assert!(path.ends_with(":/usr/bin:/bin"), "{path}");
+    assert!(path.split(':').all(|dir| dir.starts_with('/')), "{path}");
+    assert!(
+        !variables.iter().any(|(_, value)| value.contains(home)),
+        "{variables:?}"
+    );
+    let cargo = PathBuf::from(value(&variables, "CARGO_HOME").expect("a home"));
+    assert_eq!(
+        fs::read_to_string(cargo.join("registry/cache/x/a-1.0.0.crate")).expect("a crate"),
+        "a"
+    );
+    assert!(!cargo.join("credentials.toml").exists());
+    let toolchain =
+        PathBuf::from(value(&variables, "RUSTUP_HOME").expect("a home")).join("toolchains/stable");
+    assert!(toolchain.is_symlink() && toolchain.is_dir());
+    // a second time, as for the next job of a run, nothing fails
+    assert_eq!(
+        base(&place, &host, &options).expect("an environment"),
+        variables
+    );
+}
+
+#[test]
+fn the_users_home_is_given_when_asked_for() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let jobs = dir.path().join("jobs");
+    let place = RunPlace::create(&jobs, "ci.yml", "b", &project(dir.path())).expect("a run");
+    let user = dir.path().join("user");
+    let host = host(&[
+        ("HOME", user.to_str().expect("a path")),
+        ("PATH", "/usr/bin:/bin"),
+    ]);
+    let options = EnvironmentOptions {
+        user_home: true,
+        ..EnvironmentOptions::default()
+    };
+    let variables = base(&place, &host, &options).expect("an environment");
+    assert_eq!(value(&variables, "HOME"), user.to_str());
+    assert_eq!(value(&variables, "XDG_CONFIG_HOME"), None);
+    assert!(
+        value(&variables, "CARGO_HOME")
+            .expect("a home")
+            .starts_with(
+                jobs.canonicalize()
+                    .expect("a path")
+                    .to_str()
+                    .expect("a path")
+            )
+    );
+}
+
+/// The commands that would write to the user's home write to the run's.
+#[test]
+fn settings_of_programs_land_in_the_run() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let jobs = dir.path().join("jobs");
+    let place = RunPlace::create(&jobs, "ci.yml", "b", &project(dir.path())).expect("a run");
+    let variables =
+        base(&place, &Host::of_process(), &EnvironmentOptions::default()).expect("an environment");
+    let run = |script: &str| {
+        let output = Command::new("sh")
+            .args(["-c", script])
+            .env_clear()
+            .envs(variables.iter().map(|(name, value)| (name, value)))
+            .current_dir(&place.workspace)
+            .output()
+            .expect("a shell");
+        assert!(output.status.success(), "{script}: {output:?}");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    run("git config --global user.name Run && git config --system user.email r@example.org");
+    let settings = fs::read_to_string(place.home.join(".gitconfig")).expect("settings");
+    assert!(settings.contains("name = Run"), "{settings}");
+    assert!(place.home.join(".gitconfig-system").exists());
+    let has = |program: &str| {
+        let path = Host::of_process().path().join(":");
+        let found = crate::step::shell::find_program(program, &path, Path::new("/")).is_some();
+        if !found {
+            assert!(std::env::var_os("CI").is_none(), "{program} is missing");
+            eprintln!("skipped: settings_of_programs_land_in_the_run: no {program} is here");
+        }
+        found
+    };
+    if has("npm") {
+        run("npm config set color=false");
+        assert!(place.home.join(".npmrc").exists());
+        let prefix = run("npm prefix -g");
+        assert!(Path::new(&prefix).starts_with(&place.home), "{prefix}");
+    }
+    if has("python3") {
+        let purelib = run(
+            "python3 -c 'import os, sysconfig; p = sysconfig.get_path(\"purelib\"); print(p if os.access(p, os.W_OK) else \"\")'",
+        );
+        assert!(
+            purelib.is_empty() || Path::new(&purelib).starts_with(&place.dir),
+            "{purelib}"
+        );
+    }
+    if has("java") {
+        let user_home = run("java -XshowSettings:properties -version 2>&1 | grep user.home");
+        assert!(
+            user_home.contains(place.home.to_str().expect("a path")),
+            "{user_home}"
+        );
+    }
+    if has("ssh") {
+        let settings = run("ssh -G example.org");
+        let keys: Vec<&str> = settings
+            .lines()
+            .filter(|line| line.starts_with("identityfile "))
+            .collect();
+        assert!(!keys.is_empty());
+        for key in keys {
+            assert!(key.contains(place.home.to_str().expect("a path")), "{key}");
+        }
+    }
+    if has("rustup") {
+        let user = Host::of_process()
+            .directory("RUSTUP_HOME", ".rustup")
+            .expect("a home");
+        let before = fs::read(user.join("settings.toml")).ok();
+        if let Some(toolchain) = run("rustup toolchain list -q 2>/dev/null || true")
+            .lines()
+            .next()
+        {
+            run(&format!("rustup default {toolchain}"));
+        }
+        assert_eq!(fs::read(user.join("settings.toml")).ok(), before);
+    }
+}

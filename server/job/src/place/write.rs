@@ -1,0 +1,52 @@
+//! Writing of small files: durably, and with errors that name the file.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+pub(crate) trait WithPath<T> {
+    /// Adds the path to the error's text; its kind stays.
+    fn with_path(self, path: &Path) -> io::Result<T>;
+}
+
+impl<T> WithPath<T> for io::Result<T> {
+    fn with_path(self, path: &Path) -> io::Result<T> {
+        self.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+    }
+}
+
+/// Writes a private file as a whole: after a crash it has the old text or the new one.
+pub(crate) fn write_durably(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".new.{}", std::process::id()));
+    let new = file.with_file_name(name);
+    let written = write_new(&new, bytes).and_then(|()| fs::rename(&new, file));
+    if let Err(error) = written {
+        // the old file stays, and a part of the new one helps nobody
+        let _ = fs::remove_file(&new);
+        return Err(error).with_path(file);
+    }
+    match file.parent() {
+        Some(dir) => File::open(dir)
+            .and_then(|dir| dir.sync_all())
+            .with_path(dir),
+        None => Ok(()),
+    }
+}
+
+/// Writes a file that was not there: a link that a step made under its name is not followed.
+fn write_new(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut options = OpenOptions::new();
+    let mut new = options
+        .create_new(true)
+        .write(true)
+        .mode(0o600)
+        .open(file)?;
+    new.write_all(bytes)?;
+    new.sync_all()
+}
