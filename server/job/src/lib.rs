@@ -3,6 +3,7 @@
 //! Synchronous. It prints nothing and knows no protocol: front ends show what it returns and reports.
 
 pub mod action;
+pub mod builtin;
 pub mod expr;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;

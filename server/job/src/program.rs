@@ -13,14 +13,14 @@ const MAX_ANSWER: u64 = 1024 * 1024;
 
 /// Answer of a program that has ended.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ProgramAnswer {
     pub is_success: bool,
     pub stdout: String,
     pub stderr: String,
 }
 
 /// Runs a program without input. After the limit it is killed with all of its group, and the error says so.
-pub(crate) fn run(mut command: Command, limit: Duration) -> io::Result<Answer> {
+pub(crate) fn run(mut command: Command, limit: Duration) -> io::Result<ProgramAnswer> {
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -47,7 +47,7 @@ pub(crate) fn run(mut command: Command, limit: Duration) -> io::Result<Answer> {
         let reason = format!("no answer within {} s", limit.as_secs());
         io::Error::new(io::ErrorKind::TimedOut, reason)
     })?;
-    Ok(Answer {
+    Ok(ProgramAnswer {
         is_success: status,
         stdout,
         stderr,

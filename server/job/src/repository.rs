@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use git::{Git, GitError};
 
-/// Address that stands for GitHub where the repository has no remote of its own.
+/// Address that stands for GitHub where the repository has no remote.
 const GITHUB: &str = "https://github.com";
 
 /// The repository whose workflow runs, as it was when the run began.
@@ -28,7 +28,7 @@ pub struct Repository {
     pub default_branch: String,
     /// True if tracked files have changes, or files are there that are neither tracked nor ignored.
     pub is_dirty: bool,
-    /// What git has of it; none for a directory without git.
+    /// Its storage; none for a directory without git.
     pub git: Option<GitStorage>,
 }
 

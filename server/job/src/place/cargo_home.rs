@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use super::environment::Host;
+use super::host::Host;
 use super::{WithPath, create_private};
 
 /// Names of the shared parts; the locks go with what they guard.

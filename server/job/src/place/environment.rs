@@ -3,10 +3,13 @@
 //! Programs that know no variable for their home read it from the password file. Those are OpenSSH, for which there are shims, and
 //! Java, which gets `user.home`. A step that starts `/usr/bin/ssh` by its path, or that names a path of the user, is not held.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
+use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use super::host::Host;
+use super::shims::shell_word;
 use super::{
     RunPlace, WithPath, cargo_home, create_private, python, rustup_home, shims, write_durably,
 };
@@ -47,10 +50,20 @@ const KEPT: [&str; 26] = [
 /// Addresses that git would reach by the network.
 const NETWORK: [&str; 5] = ["git://", "git@", "http://", "https://", "ssh://"];
 
-/// The environment of the user, taken once.
-#[derive(Clone, Debug, Default)]
-pub struct Host {
-    pub variables: Vec<(OsString, OsString)>,
+/// A section of git's settings that leads pushes to the network, to the user's directory and to its remote nowhere.
+pub(crate) fn no_push_section(place: &RunPlace) -> String {
+    let mut text = format!("[url \"{NO_PUSH}\"]\n");
+    let network = NETWORK.map(str::to_owned);
+    for address in network.iter().chain(&place.protected) {
+        let _ = writeln!(text, "\tpushInsteadOf = {}", git_value(address));
+    }
+    text
+}
+
+/// A value of git's settings, in quotes.
+pub(crate) fn git_value(value: &str) -> String {
+    let escaped = value.replace('\\', r"\\").replace('"', "\\\"");
+    format!("\"{}\"", escaped.replace('\n', r"\n"))
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,47 +72,6 @@ pub struct EnvironmentOptions {
     pub user_home: bool,
     /// Names of further variables to keep; a `*` at the end stands for any rest.
     pub inherit: Vec<String>,
-}
-
-impl Host {
-    /// The environment of this process.
-    pub fn of_process() -> Host {
-        Host {
-            variables: std::env::vars_os().collect(),
-        }
-    }
-
-    pub fn get(&self, name: &str) -> Option<&OsStr> {
-        let named = |(key, _): &&(OsString, OsString)| key == name;
-        let value = self.variables.iter().find(named);
-        value
-            .map(|(_, value)| value.as_os_str())
-            .filter(|value| !value.is_empty())
-    }
-
-    /// Directory that a variable names, or its usual place below the home.
-    pub fn directory(&self, name: &str, below_home: &str) -> Option<PathBuf> {
-        let named = self.get(name).map(PathBuf::from);
-        named.or_else(|| self.home().map(|home| home.join(below_home)))
-    }
-
-    pub fn home(&self) -> Option<PathBuf> {
-        self.get("HOME").map(PathBuf::from)
-    }
-
-    /// Absolute directories of PATH, each once. A relative one would be the workspace's own.
-    pub fn path(&self) -> Vec<String> {
-        let mut all: Vec<String> = Vec::new();
-        for dir in std::env::split_paths(self.get("PATH").unwrap_or_default()) {
-            match dir.to_str() {
-                Some(dir) if dir.starts_with('/') && !all.iter().any(|known| known == dir) => {
-                    all.push(dir.to_owned());
-                }
-                _ => {}
-            }
-        }
-        all
-    }
 }
 
 /// Makes what the environment names, and returns its variables in the order of their names.
@@ -178,7 +150,7 @@ impl Variables {
     }
 }
 
-/// Takes variables of the user. One that is no text is left out.
+/// Takes variables of the user. One that is not valid text is left out.
 fn keep(all: &mut Variables, host: &Host, is_kept: impl Fn(&str) -> bool) {
     for (name, value) in &host.variables {
         if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
@@ -216,8 +188,8 @@ fn private_home(all: &mut Variables, place: &RunPlace) -> io::Result<()> {
     Ok(())
 }
 
-/// Caches that package managers share between runs, and places of what they install for all projects: those of the user may lie
-/// in a toolchain that the user can write, such as one of nvm.
+/// Caches that package managers share between runs, and places of what they install for all projects. By default these places lie
+/// in a toolchain, which is the user's.
 fn package_caches(all: &mut Variables, place: &RunPlace) -> io::Result<PathBuf> {
     let caches = place.caches.clone();
     let dirs = [
@@ -244,16 +216,14 @@ fn package_caches(all: &mut Variables, place: &RunPlace) -> io::Result<PathBuf> 
 /// Settings of git for all repositories of the run. They lead pushes by the network nowhere, and ssh to the shim; as settings, not
 /// as `GIT_SSH_COMMAND`, so that a job's own `core.sshCommand` holds.
 fn git_settings(all: &mut Variables, place: &RunPlace, shims: &Path) -> io::Result<()> {
-    use std::fmt::Write;
-    let mut text = format!("[url \"{NO_PUSH}\"]\n");
-    for address in NETWORK {
-        let _ = writeln!(text, "\tpushInsteadOf = {address}");
-    }
+    let mut text = no_push_section(place);
     let ssh = shims.join("ssh");
     if ssh.exists() {
-        let quoted = format!("'{}'", ssh.to_string_lossy().replace('\'', r"'\''"));
-        let escaped = quoted.replace('\\', r"\\").replace('"', "\\\"");
-        let _ = writeln!(text, "[core]\n\tsshCommand = \"{escaped}\"");
+        let _ = writeln!(
+            text,
+            "[core]\n\tsshCommand = {}",
+            git_value(&shell_word(&ssh))
+        );
     }
     let global = place.home.join(".gitconfig");
     if !global.exists() {

@@ -1,7 +1,8 @@
-//! The place of a run: a directory of its own, in which everything that its steps reach is the run's.
+//! The place of a run: a private directory, in which everything that its steps reach is the run's.
 
 mod cargo_home;
 pub mod environment;
+mod host;
 mod python;
 pub mod reach;
 mod record;
@@ -16,6 +17,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 pub use record::{RunEntry, RunRecord, RunStatus, list, prune, remove};
+pub(crate) use remove::{empty_tree, remove_tree};
 pub(crate) use write::{WithPath, write_durably};
 
 use crate::repository::Repository;
@@ -50,6 +52,8 @@ pub struct RunPlace {
     pub log: PathBuf,
     /// Caches of package managers and of `actions/cache`, beside the runs.
     pub caches: PathBuf,
+    /// Addresses to which no push of a step goes: the user's directory and its remote.
+    pub protected: Vec<String>,
     /// True if the workspace is the user's own.
     pub is_in_place: bool,
     _lock: File,
@@ -119,6 +123,7 @@ impl RunPlace {
             files,
             workspace,
             dir,
+            protected: protected(repository),
             is_in_place,
             _lock: lock,
         };
@@ -144,6 +149,34 @@ pub(crate) fn create_private(dir: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.mode(0o700).recursive(true);
     builder.create(dir).with_path(dir)
+}
+
+/// The user's directory and its remote, by path and as `file://`.
+fn protected(repository: &Repository) -> Vec<String> {
+    let storage = repository.git.as_ref();
+    let mut paths = vec![repository.root.clone()];
+    paths.extend(storage.map(|git| git.git_dir.clone()));
+    let mut all = Vec::new();
+    if let Some(origin) = &repository.origin {
+        if is_local(origin) {
+            let path = repository.root.join(origin);
+            paths.extend(path.canonicalize().ok());
+            paths.push(path);
+        }
+        all.push(origin.clone());
+    }
+    for path in paths {
+        let path = path.to_string_lossy();
+        all.push(format!("file://{path}"));
+        all.push(path.into_owned());
+    }
+    all
+}
+
+/// True for an address that is a path: a colon before the first slash makes it a host's.
+fn is_local(address: &str) -> bool {
+    let front = address.split('/').next().unwrap_or(address);
+    !front.contains(':')
 }
 
 /// Lock of all runs, held while one is made or removed.

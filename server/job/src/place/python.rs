@@ -1,7 +1,7 @@
 //! The run's own Python environment, for steps that install packages without making one.
 //!
-//! `pip install` writes beside the interpreter if it can. An interpreter of pyenv, or one of the system for root, is the user's;
-//! so the run has an environment that sees its packages and takes new ones.
+//! `pip install` writes beside the interpreter if it can. An interpreter of pyenv, or one of the system for root, is the user's.
+//! So the run has an environment that sees its packages and takes new ones.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::environment::Host;
+use super::host::Host;
 use super::shims::shell_word;
 use super::{RunPlace, WithPath, write_durably};
 use crate::step::shell::find_program;

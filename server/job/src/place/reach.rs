@@ -1,7 +1,7 @@
 //! Commands of a script that reach out of the run: as root, to package managers of the system, to registries, remotes and hosts.
 //!
-//! The list is for people, before the first start of a workflow. It finds what a reader would find; a script that hides a command
-//! in a variable, or in a program of its own, is not listed.
+//! The list is for people, before the first start of a workflow. It has what a reader would find. A command in a variable, or in
+//! another program, is not listed.
 
 mod programs;
 mod script;

@@ -19,7 +19,7 @@ const REMOVED: &str = ".removed-";
 /// Age up to which a run stays, however many there are.
 const MIN_AGE: Duration = Duration::from_hours(7 * 24);
 
-/// What is known of a run when it has ended, or while it goes.
+/// Facts of a run that has ended or still runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Name of the run's directory.

@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, chmodat, openat, sta
 
 use super::write::WithPath;
 
-/// Removes a directory. Read-only and unreadable directories in it are no obstacle.
+/// Removes a directory. Read-only and unreadable directories in it are opened first.
 pub(crate) fn remove_tree(dir: &Path) -> io::Result<()> {
     match std::fs::remove_dir_all(dir) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -33,9 +33,9 @@ pub(crate) fn empty_tree(dir: &Path) -> io::Result<()> {
         let entry = entry.with_path(dir)?;
         let path = entry.path();
         if entry.file_type().with_path(&path)?.is_dir() {
-            remove_tree(&path)?
+            remove_tree(&path)?;
         } else {
-            std::fs::remove_file(&path).with_path(&path)?
+            std::fs::remove_file(&path).with_path(&path)?;
         }
     }
     Ok(())

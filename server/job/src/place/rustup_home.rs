@@ -1,14 +1,14 @@
 //! The run's `RUSTUP_HOME`: its own settings, and one link for each toolchain of the user.
 //!
-//! The directory of toolchains is the run's, so that a new toolchain lands there. rustup takes a link for a toolchain of somebody
-//! else, which it does not update.
+//! The directory of toolchains is the run's, so that a new toolchain lands there. For rustup a link
+//! is a custom toolchain, which it does not update.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use super::environment::Host;
+use super::host::Host;
 use super::{WithPath, create_private};
 
 pub(super) fn make(home: &Path, host: &Host) -> io::Result<()> {

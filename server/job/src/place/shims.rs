@@ -6,13 +6,13 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::environment::Host;
+use super::host::Host;
 use super::{RunPlace, WithPath, create_private, write_durably};
 use crate::step::shell::find_program;
 
 const PROGRAMS: [&str; 3] = ["ssh", "scp", "sftp"];
 
-/// Names of keys that ssh uses unless it is told others.
+/// Names of the keys that ssh uses by default.
 const KEYS: [&str; 4] = ["id_rsa", "id_ecdsa", "id_ed25519", "id_dsa"];
 
 /// Makes the directory of shims, outside of what a step back changes. A program that is not there has none.
@@ -60,7 +60,7 @@ pub(super) fn shell_word(path: &Path) -> String {
     format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"))
 }
 
-/// A path as a value of ssh: `%` begins a name of its own there.
+/// A path as a value of ssh: a single `%` begins a token there.
 fn ssh_word(path: &Path) -> String {
     format!("\"{}\"", path.to_string_lossy().replace('%', "%%"))
 }

@@ -72,7 +72,7 @@ const ALWAYS: [&str; 68] = [
     "yum",
 ];
 
-/// Programs with the words that reach out: one of them is the first word that is no option.
+/// Programs with the words that reach out: one of them is the first word after the options.
 const BY_WORD: [(&str, &[&str]); 37] = [
     ("anaconda", &["upload"]),
     ("bun", &["publish"]),

@@ -1,0 +1,142 @@
+//! Actions that are built in: those of which a job can have the effect without the network.
+//!
+//! An action that cannot have its effect fails and says so; it never succeeds without it (J8, J9).
+
+mod checkout;
+mod copy;
+mod inputs;
+
+use std::path::PathBuf;
+
+use crate::place::RunPlace;
+use crate::place::environment::Host;
+use crate::repository::Repository;
+use inputs::Inputs;
+
+/// One action of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Builtin {
+    Checkout,
+}
+
+/// Names of the actions, in lower case.
+const NAMES: [(&str, Builtin); 1] = [("actions/checkout", Builtin::Checkout)];
+
+/// Files that a checkout of the user's repository gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CheckoutMode {
+    /// The working tree as it is, with what is not committed.
+    #[default]
+    Worktree,
+    /// The commit alone.
+    Head,
+}
+
+/// Choices of the user for all steps.
+#[derive(Clone, Debug, Default)]
+pub struct BuiltinOptions {
+    pub checkout: CheckoutMode,
+    /// Directories that stand for other repositories, by `owner/name` or `owner/name@ref`.
+    pub repositories: Vec<(String, PathBuf)>,
+    /// The user's environment, for the places of tools.
+    pub host: Host,
+}
+
+/// One step that uses an action.
+pub struct Call<'a> {
+    /// Values of `with`, with names as written.
+    pub inputs: &'a [(String, String)],
+    pub place: &'a RunPlace,
+    pub repository: &'a Repository,
+    /// Environment of the step.
+    pub environment: &'a [(String, String)],
+    /// Takes a line of output, which may be a workflow command.
+    pub print: &'a mut dyn FnMut(&str),
+    pub options: &'a BuiltinOptions,
+    /// State of the main part, for the post part.
+    pub state: &'a [(String, String)],
+}
+
+impl std::fmt::Debug for Call<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // values of inputs may be secrets
+        f.debug_struct("Call").finish_non_exhaustive()
+    }
+}
+
+/// Effects of an action on the steps after it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    pub outputs: Vec<(String, String)>,
+    pub environment: Vec<(String, String)>,
+    /// Values for the post part.
+    pub state: Vec<(String, String)>,
+    /// Directories for the front of PATH: the last one comes first, as in `GITHUB_PATH`.
+    pub path: Vec<String>,
+    pub has_post: bool,
+}
+
+/// Reason for which an action had no effect: a sentence with the thing, the reason and the next step.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BuiltinError {
+    #[error("{0}")]
+    Failed(String),
+    /// The action cannot be had on this machine: the run decides as for an absent action.
+    #[error("absent: {0}")]
+    Absent(String),
+}
+
+impl From<String> for BuiltinError {
+    fn from(reason: String) -> BuiltinError {
+        BuiltinError::Failed(reason)
+    }
+}
+
+impl Builtin {
+    /// The action with this `owner/name`, or `owner/name/path`.
+    pub fn find(name: &str) -> Option<Builtin> {
+        let same = |(known, _): &&(&str, Builtin)| known.eq_ignore_ascii_case(name);
+        NAMES.iter().find(same).map(|(_, builtin)| *builtin)
+    }
+
+    pub fn name(self) -> &'static str {
+        let same = |(_, builtin): &&(&str, Builtin)| *builtin == self;
+        NAMES.iter().find(same).map_or("", |(name, _)| name)
+    }
+
+    /// Runs the main part.
+    pub fn run(self, mut call: Call<'_>) -> Result<Done, BuiltinError> {
+        match self {
+            Builtin::Checkout => Ok(checkout::run(&mut call)?),
+        }
+    }
+
+    /// Runs the post part. Only one of which the main part said `has_post` has an effect.
+    pub fn post(self, call: Call<'_>) -> Result<Done, BuiltinError> {
+        let _ = call;
+        match self {
+            // the real one takes a token away, which there is not
+            Builtin::Checkout => Ok(Done::default()),
+        }
+    }
+}
+
+impl<'a> Call<'a> {
+    fn given(&self) -> Inputs<'a> {
+        Inputs(self.inputs)
+    }
+
+    fn say(&mut self, line: &str) {
+        (self.print)(line);
+    }
+
+    /// A variable of the step.
+    fn variable(&self, name: &str) -> Option<&str> {
+        let named = |(known, _): &&(String, String)| known == name;
+        let value = self.environment.iter().rev().find(named);
+        value.map(|(_, value)| value.as_str())
+    }
+}
+
+#[cfg(test)]
+mod fixture;
