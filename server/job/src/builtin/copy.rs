@@ -64,7 +64,7 @@ impl Directories {
     }
 }
 
-/// Copies a file; its blocks are shared where the file system can. Of the mode it takes what git takes. Returns the size.
+/// Copies a file; its blocks are shared where the file system can. The mode is one that git knows. Returns the size.
 pub(super) fn copy_file(source: &Path, target: &Path, is_executable: bool) -> io::Result<u64> {
     // a pipe under the name would hold the open
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -149,6 +149,11 @@ pub(super) fn below_workspace(workspace: &Path, path: &str) -> Result<PathBuf, S
         }
     }
     Ok(dir)
+}
+
+/// True for a regular file; a link to one is not.
+pub(super) fn is_plain_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
 }
 
 /// A path from bytes that git gives.

@@ -126,7 +126,9 @@ impl Fixture {
         let inputs: Vec<_> = inputs.iter().map(pair).collect();
         let printed = &mut self.printed;
         printed.clear();
+        let (name, version) = name.split_once('@').unwrap_or((name, "v9"));
         let call = Call {
+            version,
             inputs: &inputs,
             place: self.place.as_ref().expect("a run"),
             repository: &repository,

@@ -2,9 +2,14 @@
 //!
 //! An action that cannot have its effect fails and says so; it never succeeds without it (J8, J9).
 
+mod artifact;
+mod cache;
 mod checkout;
 mod copy;
+mod glob;
 mod inputs;
+mod stored_name;
+mod target;
 
 use std::path::PathBuf;
 
@@ -16,11 +21,23 @@ use inputs::Inputs;
 /// One action of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Builtin {
+    Cache,
+    CacheRestore,
+    CacheSave,
     Checkout,
+    DownloadArtifact,
+    UploadArtifact,
 }
 
 /// Names of the actions, in lower case.
-const NAMES: [(&str, Builtin); 1] = [("actions/checkout", Builtin::Checkout)];
+const NAMES: [(&str, Builtin); 6] = [
+    ("actions/cache", Builtin::Cache),
+    ("actions/cache/restore", Builtin::CacheRestore),
+    ("actions/cache/save", Builtin::CacheSave),
+    ("actions/checkout", Builtin::Checkout),
+    ("actions/download-artifact", Builtin::DownloadArtifact),
+    ("actions/upload-artifact", Builtin::UploadArtifact),
+];
 
 /// Files that a checkout of the user's repository gives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,12 +55,16 @@ pub struct BuiltinOptions {
     pub checkout: CheckoutMode,
     /// Directories that stand for other repositories, by `owner/name` or `owner/name@ref`.
     pub repositories: Vec<(String, PathBuf)>,
+    /// Directories with artifacts of the jobs that this one needs.
+    pub needed_artifacts: Vec<PathBuf>,
     /// The user's environment, for the places of tools.
     pub host: Host,
 }
 
 /// One step that uses an action.
 pub struct Call<'a> {
+    /// The part of `uses` behind `@`.
+    pub version: &'a str,
     /// Values of `with`, with names as written.
     pub inputs: &'a [(String, String)],
     pub place: &'a RunPlace,
@@ -107,16 +128,37 @@ impl Builtin {
     /// Runs the main part.
     pub fn run(self, mut call: Call<'_>) -> Result<Done, BuiltinError> {
         match self {
+            Builtin::Cache => Ok(cache::run(&mut call)?),
+            Builtin::CacheRestore => Ok(cache::restore(&mut call)?),
+            Builtin::CacheSave => Ok(cache::save(&mut call)?),
             Builtin::Checkout => Ok(checkout::run(&mut call)?),
+            Builtin::DownloadArtifact => Ok(artifact::download(&mut call)?),
+            Builtin::UploadArtifact => Ok(artifact::upload(&mut call)?),
         }
     }
 
     /// Runs the post part. Only one of which the main part said `has_post` has an effect.
-    pub fn post(self, call: Call<'_>) -> Result<Done, BuiltinError> {
-        let _ = call;
+    pub fn post(self, mut call: Call<'_>) -> Result<Done, BuiltinError> {
         match self {
-            // the real one takes a token away, which there is not
-            Builtin::Checkout => Ok(Done::default()),
+            Builtin::Cache => Ok(cache::post(&mut call)?),
+            // the real one of checkout takes a token away, which there is not
+            Builtin::Checkout
+            | Builtin::CacheRestore
+            | Builtin::CacheSave
+            | Builtin::DownloadArtifact
+            | Builtin::UploadArtifact => Ok(Done::default()),
+        }
+    }
+
+    /// The condition of the post part, as `post-if` of the real action.
+    pub fn post_condition(self) -> &'static str {
+        match self {
+            Builtin::Cache => "success()",
+            Builtin::CacheRestore
+            | Builtin::CacheSave
+            | Builtin::Checkout
+            | Builtin::DownloadArtifact
+            | Builtin::UploadArtifact => "always()",
         }
     }
 }
@@ -124,6 +166,13 @@ impl Builtin {
 impl<'a> Call<'a> {
     fn given(&self) -> Inputs<'a> {
         Inputs(self.inputs)
+    }
+
+    /// The major version of the action; none for a branch or a commit, which is taken for the newest one.
+    fn version(&self) -> Option<u32> {
+        let number = self.version.strip_prefix('v').unwrap_or(self.version);
+        let number = number.split('.').next().unwrap_or(number);
+        number.parse().ok().filter(|_| number.len() <= 3)
     }
 
     fn say(&mut self, line: &str) {

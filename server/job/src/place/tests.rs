@@ -212,7 +212,7 @@ fn a_full_disk_keeps_the_old_record() {
     let dir = disk.0.path();
     let file = dir.join("run.json");
     write_durably(&file, b"old").expect("written");
-    let error = write_durably(&file, &[b'x'; 128 * 1024]).expect_err("an error");
+    let error = write_durably(&file, &vec![b'x'; 128 * 1024]).expect_err("an error");
     assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{error}");
     assert!(error.to_string().contains("run.json"), "{error}");
     assert_eq!(fs::read(&file).expect("a file"), b"old");

@@ -1,8 +1,8 @@
-//! The run's own `.git`: it shares the objects of the user's repository, and has refs, settings and a remote of its own.
+//! The run's own `.git`: it shares the objects of the user's repository, and has private refs, settings and a remote.
 //!
 //! `git clone --shared` would start a server in the user's repository and refuses a shallow one, so the files are made directly.
-//! The remote is a bare repository of the run, not the user's directory: it has as branches also those that the user only fetched,
-//! as GitHub has them, and nothing of a step reaches the user's directory through it.
+//! The remote is a bare repository of the run. It has as branches also those that the user only fetched, as GitHub has them.
+//! Nothing of a step reaches the user's directory through it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

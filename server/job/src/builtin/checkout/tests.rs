@@ -102,7 +102,7 @@ fn depth_tags_and_branches_are_those_of_github() {
     assert_eq!(fixture.output(count), all);
     assert_eq!(fixture.output("git describe"), "v1");
     fixture.output("git fsck --connectivity-only");
-    // what a job fetches later comes from the run's remote
+    // later fetches of a job come from the run's remote
     checkout(&mut fixture, &[]);
     fixture.output("git fetch -q --prune --unshallow --tags origin");
     assert_eq!(fixture.output(count), all);
@@ -468,7 +468,7 @@ fn unreadable_and_unwritable_files_are_named() {
     }
     fixture.write("new", "new");
     let closed = |fixture: &Fixture, path: &str| {
-        let mode = fs::Permissions::from_mode(0);
+        let mode = fs::Permissions::from_mode(0o0);
         fs::set_permissions(fixture.root.join(path), mode).expect("a mode");
     };
     closed(&fixture, "new");

@@ -176,7 +176,7 @@ fn in_sparse(git: &Git, paths: &[PathBuf]) -> Result<Vec<PathBuf>, GitError> {
     Ok(paths.map(|path| path_of(path).to_owned()).collect())
 }
 
-/// Decides on each path, and makes all directories. A path below a link is no file of the working tree, as for git.
+/// Decides on each path, and makes all directories. A path below a link is not in the working tree, as for git.
 fn plan(root: &Path, listing: &Listing, target: &Path) -> io::Result<Vec<TreeEntry>> {
     let mut sources = Directories::below(root);
     let mut targets = Directories::below(target);
@@ -294,7 +294,7 @@ fn note(what: &str, paths: &[PathBuf]) -> String {
 
 /// Compares the run's files with its commit, and counts the differences.
 pub(super) fn count_changes(git: &Git, changes: &mut Changes) -> Result<(), GitError> {
-    // a changed file is no error
+    // its exit code tells of changed files
     git.output(&["update-index", "-q", "--refresh"])?;
     let status = git.bytes(&[
         "status",
