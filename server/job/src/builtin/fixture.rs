@@ -90,6 +90,12 @@ impl Fixture {
         self.place = None;
     }
 
+    /// Sets a variable of the steps.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.environment.retain(|(known, _)| known != name);
+        self.environment.push((name.to_owned(), value.to_owned()));
+    }
+
     pub fn in_place(&mut self) {
         let repository = Repository::of(&self.root).expect("a repository");
         let place = RunPlace::in_place(&self.dir.join("jobs"), "ci.yml", "build", &repository);

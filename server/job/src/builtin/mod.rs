@@ -10,6 +10,7 @@ mod glob;
 mod inputs;
 mod stored_name;
 mod target;
+mod tools;
 
 use std::path::PathBuf;
 
@@ -21,22 +22,45 @@ use inputs::Inputs;
 /// One action of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Builtin {
+    ActionsRsToolchain,
     Cache,
     CacheRestore,
     CacheSave,
     Checkout,
     DownloadArtifact,
+    RustToolchain,
+    SetupDotnet,
+    SetupGo,
+    SetupJava,
+    SetupNode,
+    SetupPython,
+    SetupRuby,
+    SetupRustToolchain,
+    SetupUv,
     UploadArtifact,
 }
 
 /// Names of the actions, in lower case.
-const NAMES: [(&str, Builtin); 6] = [
+const NAMES: [(&str, Builtin); 16] = [
+    ("actions-rs/toolchain", Builtin::ActionsRsToolchain),
+    (
+        "actions-rust-lang/setup-rust-toolchain",
+        Builtin::SetupRustToolchain,
+    ),
     ("actions/cache", Builtin::Cache),
     ("actions/cache/restore", Builtin::CacheRestore),
     ("actions/cache/save", Builtin::CacheSave),
     ("actions/checkout", Builtin::Checkout),
     ("actions/download-artifact", Builtin::DownloadArtifact),
+    ("actions/setup-dotnet", Builtin::SetupDotnet),
+    ("actions/setup-go", Builtin::SetupGo),
+    ("actions/setup-java", Builtin::SetupJava),
+    ("actions/setup-node", Builtin::SetupNode),
+    ("actions/setup-python", Builtin::SetupPython),
     ("actions/upload-artifact", Builtin::UploadArtifact),
+    ("astral-sh/setup-uv", Builtin::SetupUv),
+    ("dtolnay/rust-toolchain", Builtin::RustToolchain),
+    ("ruby/setup-ruby", Builtin::SetupRuby),
 ];
 
 /// Files that a checkout of the user's repository gives.
@@ -128,6 +152,16 @@ impl Builtin {
     /// Runs the main part.
     pub fn run(self, mut call: Call<'_>) -> Result<Done, BuiltinError> {
         match self {
+            Builtin::ActionsRsToolchain => tools::actions_rs(&mut call),
+            Builtin::RustToolchain => tools::dtolnay(&mut call),
+            Builtin::SetupDotnet => tools::dotnet(&mut call),
+            Builtin::SetupGo => tools::go(&mut call),
+            Builtin::SetupJava => tools::java(&mut call),
+            Builtin::SetupNode => tools::node(&mut call),
+            Builtin::SetupPython => tools::python(&mut call),
+            Builtin::SetupRuby => tools::ruby(&mut call),
+            Builtin::SetupRustToolchain => tools::setup_rust_toolchain(&mut call),
+            Builtin::SetupUv => tools::uv(&mut call),
             Builtin::Cache => Ok(cache::run(&mut call)?),
             Builtin::CacheRestore => Ok(cache::restore(&mut call)?),
             Builtin::CacheSave => Ok(cache::save(&mut call)?),
@@ -137,28 +171,22 @@ impl Builtin {
         }
     }
 
-    /// Runs the post part. Only one of which the main part said `has_post` has an effect.
+    /// Runs the post part. Only `actions/cache` has one with an effect: that of the checkout takes a token away, which there is
+    /// not, and those of the tools save caches that are kept anyway.
     pub fn post(self, mut call: Call<'_>) -> Result<Done, BuiltinError> {
-        match self {
-            Builtin::Cache => Ok(cache::post(&mut call)?),
-            // the real one of checkout takes a token away, which there is not
-            Builtin::Checkout
-            | Builtin::CacheRestore
-            | Builtin::CacheSave
-            | Builtin::DownloadArtifact
-            | Builtin::UploadArtifact => Ok(Done::default()),
+        if self == Builtin::Cache {
+            Ok(cache::post(&mut call)?)
+        } else {
+            Ok(Done::default())
         }
     }
 
     /// The condition of the post part, as `post-if` of the real action.
     pub fn post_condition(self) -> &'static str {
-        match self {
-            Builtin::Cache => "success()",
-            Builtin::CacheRestore
-            | Builtin::CacheSave
-            | Builtin::Checkout
-            | Builtin::DownloadArtifact
-            | Builtin::UploadArtifact => "always()",
+        if self == Builtin::Cache {
+            "success()"
+        } else {
+            "always()"
         }
     }
 }

@@ -1,0 +1,223 @@
+//! Tools that are on this machine: on the PATH of the step, and in the directories of the usual version managers.
+
+use std::collections::HashSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::super::Call;
+use super::version::{Version, VersionRange};
+use crate::place::create_private;
+use crate::place::environment::Host;
+use crate::program;
+use crate::step::shell::find_program;
+
+/// Time in which a program has to say its version.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// One kind of tool.
+#[derive(Debug)]
+pub(super) struct Tool {
+    /// Its name in sentences.
+    pub name: &'static str,
+    /// The program that tells the version.
+    pub program: &'static str,
+    pub arguments: &'static [&'static str],
+    /// Programs that belong to it, for the front of PATH.
+    pub programs: &'static [&'static str],
+    /// Directories of version managers: a variable of the user, the usual place below the home, and the path from there to
+    /// directories that have `bin/` each.
+    pub managers: &'static [(&'static str, &'static str, &'static str)],
+    /// Directories of the system with versions.
+    pub system: &'static [&'static str],
+}
+
+/// A tool that was started and has told its version.
+#[derive(Clone, Debug)]
+pub(super) struct InstalledTool {
+    pub program: PathBuf,
+    pub version: Version,
+    /// True if the step finds it first on its PATH.
+    pub is_first: bool,
+    /// True if its directory has nothing but this tool.
+    pub is_alone: bool,
+}
+
+/// The tool for a range: the one on PATH if it fits, else the newest one. The error has the versions that are there.
+pub(super) fn choose(
+    call: &Call<'_>,
+    tool: &Tool,
+    range: &VersionRange,
+) -> Result<InstalledTool, Vec<Version>> {
+    let mut others: Vec<Version> = Vec::new();
+    let mut best: Option<InstalledTool> = None;
+    for found in candidates(call, tool) {
+        let Some(version) = version_of(call, tool, &found.program) else {
+            continue;
+        };
+        if !range.contains(&version) {
+            others.push(version);
+            continue;
+        }
+        let found = InstalledTool { version, ..found };
+        if found.is_first {
+            return Ok(found);
+        }
+        if best
+            .as_ref()
+            .is_none_or(|best| found.version.is_newer_than(&best.version))
+        {
+            best = Some(found);
+        }
+    }
+    others.sort();
+    others.dedup();
+    best.ok_or(others)
+}
+
+/// Programs by their places, each file once.
+fn candidates(call: &Call<'_>, tool: &Tool) -> Vec<InstalledTool> {
+    let path = call.variable("PATH").unwrap_or_default();
+    let on_path = path
+        .split(':')
+        .filter(|dir| dir.starts_with('/'))
+        .map(PathBuf::from);
+    let mut dirs: Vec<(PathBuf, bool)> = on_path.map(|dir| (dir, false)).collect();
+    dirs.extend(
+        managed(&call.options.host, tool)
+            .into_iter()
+            .map(|dir| (dir, true)),
+    );
+    let mut seen = HashSet::new();
+    let mut all: Vec<InstalledTool> = Vec::new();
+    for (dir, is_alone) in dirs {
+        // a shim chooses by files of the workspace
+        if dir.ends_with("shims") && !dir.starts_with(&call.place.dir) {
+            continue;
+        }
+        let Some(program) = find_program(tool.program, &dir.to_string_lossy(), Path::new("/"))
+        else {
+            continue;
+        };
+        let Ok(real) = program.canonicalize() else {
+            continue;
+        };
+        // a virtual environment is another tool than the program that it leads to
+        let key = if program.starts_with(&call.place.files) {
+            program.clone()
+        } else {
+            real
+        };
+        if seen.insert(key) {
+            all.push(InstalledTool {
+                is_first: !is_alone && all.is_empty(),
+                is_alone,
+                program,
+                version: Version {
+                    numbers: [0; 3],
+                    before_release: None,
+                },
+            });
+        }
+    }
+    all
+}
+
+/// Directories with the tool's programs in version managers and tool caches.
+fn managed(host: &Host, tool: &Tool) -> Vec<PathBuf> {
+    let mut roots: Vec<PathBuf> = tool.system.iter().map(PathBuf::from).collect();
+    for (variable, below_home, to_versions) in tool.managers {
+        roots.extend(
+            host.directory(variable, below_home)
+                .map(|dir| dir.join(to_versions)),
+        );
+    }
+    let mut dirs = Vec::new();
+    for root in roots {
+        let Ok(entries) = fs::read_dir(&root) else {
+            continue;
+        };
+        let mut versions: Vec<PathBuf> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .collect();
+        versions.sort();
+        for version in versions {
+            let inner =
+                ["bin", "x64/bin", "arm64/bin", "installation/bin"].map(|bin| version.join(bin));
+            dirs.extend(inner.into_iter().filter(|bin| bin.is_dir()));
+        }
+    }
+    dirs
+}
+
+fn version_of(call: &Call<'_>, tool: &Tool, file: &Path) -> Option<Version> {
+    let answer = answer(call, file, tool.arguments)?;
+    let version = Version::find(&answer)?;
+    Some(if tool.program == "java" {
+        version.of_java()
+    } else {
+        version
+    })
+}
+
+/// Output of a program that succeeds, started with nothing of the user.
+pub(super) fn answer(call: &Call<'_>, file: &Path, arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new(file);
+    command
+        .args(arguments)
+        .current_dir(&call.place.temp)
+        .env_clear();
+    let names = [
+        "PATH",
+        "HOME",
+        "TMPDIR",
+        "RUSTUP_HOME",
+        "CARGO_HOME",
+        "DOTNET_ROOT",
+    ];
+    command.envs(
+        names
+            .iter()
+            .filter_map(|name| Some((name, call.variable(name)?))),
+    );
+    command
+        .env("DOTNET_CLI_TELEMETRY_OPTOUT", "1")
+        .env("RUSTUP_AUTO_INSTALL", "0");
+    let answer = program::run(command, TIMEOUT)
+        .ok()
+        .filter(|answer| answer.is_success)?;
+    Some(format!("{}\n{}", answer.stdout, answer.stderr))
+}
+
+/// Directories for the front of PATH. A directory with other programs would hide the run's own; links to the tool stand for it.
+pub(super) fn path_of(
+    call: &Call<'_>,
+    tool: &Tool,
+    found: &InstalledTool,
+) -> Result<Vec<String>, String> {
+    let Some(dir) = found.program.parent().filter(|_| !found.is_first) else {
+        return Ok(Vec::new());
+    };
+    if found.is_alone {
+        return Ok(vec![dir.to_string_lossy().into_owned()]);
+    }
+    let links = call
+        .place
+        .tool
+        .join(tool.name)
+        .join(found.version.to_string())
+        .join("bin");
+    let failed = |error: std::io::Error| {
+        format!("{} cannot be set up: {error}: make room for it", tool.name)
+    };
+    create_private(&links).map_err(failed)?;
+    for program in tool.programs {
+        let link = links.join(program);
+        if dir.join(program).exists() && fs::symlink_metadata(&link).is_err() {
+            symlink(dir.join(program), &link).map_err(failed)?;
+        }
+    }
+    Ok(vec![links.to_string_lossy().into_owned()])
+}

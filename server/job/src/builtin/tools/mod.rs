@@ -1,0 +1,90 @@
+//! Actions that set a tool up: a check that a fitting version is here, with the outputs and variables of the real action.
+//!
+//! Nothing is installed. Without a fitting version the action is absent, and the sentence says what was wanted and what is here.
+
+mod dotnet;
+mod go;
+mod installed;
+mod java;
+mod node;
+mod python;
+mod ruby;
+mod rust;
+mod uv;
+mod version;
+mod wanted;
+
+pub(super) use dotnet::run as dotnet;
+pub(super) use go::run as go;
+pub(super) use java::run as java;
+pub(super) use node::run as node;
+pub(super) use python::run as python;
+pub(super) use ruby::run as ruby;
+pub(super) use rust::{actions_rs, dtolnay, setup_rust_toolchain};
+pub(super) use uv::run as uv;
+
+use super::{BuiltinError, Call, Done};
+use installed::{InstalledTool, Tool, choose};
+use version::{Version, VersionRange};
+
+/// Finds the tool for a range, or says that it is absent.
+fn require(
+    call: &mut Call<'_>,
+    tool: &Tool,
+    range: &VersionRange,
+) -> Result<InstalledTool, BuiltinError> {
+    let found =
+        choose(call, tool, range).map_err(|others| absent(tool, &range.to_string(), &others))?;
+    call.say(&format!(
+        "::notice::{} {} is used as it is on this machine, for '{range}': {}",
+        tool.name,
+        found.version,
+        found.program.display()
+    ));
+    Ok(found)
+}
+
+/// The range of a text, or absent for a text that names something else, such as another implementation.
+fn range_of(tool: &Tool, text: &str) -> Result<VersionRange, BuiltinError> {
+    VersionRange::parse(text).ok_or_else(|| absent(tool, text, &[]))
+}
+
+fn absent(tool: &Tool, wanted: &str, others: &[Version]) -> BuiltinError {
+    let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+    let here = if others.is_empty() {
+        String::new()
+    } else {
+        format!(" (here: {})", others.join(", "))
+    };
+    BuiltinError::Absent(format!(
+        "{} {wanted} is not on this machine{here}, and nothing is installed: install it, then run the job again",
+        tool.name
+    ))
+}
+
+/// An input whose effect needs the network.
+fn without_network(action: &str, input: &str, instead: &str) -> BuiltinError {
+    BuiltinError::Absent(format!(
+        "the input {input} of {action} would download packages, and a built-in action downloads nothing: {instead}"
+    ))
+}
+
+/// A note for `cache:`: package managers have their caches beside the runs.
+fn note_cache(call: &mut Call<'_>) {
+    if !matches!(call.given().text("cache"), "" | "false") {
+        call.say(
+            "Caches of package managers are kept between runs; the input cache has nothing to do.",
+        );
+    }
+}
+
+fn outputs<const N: usize>(pairs: [(&str, String); N]) -> Done {
+    let pairs = pairs.map(|(name, value)| (name.to_owned(), value));
+    Done {
+        outputs: pairs.to_vec(),
+        ..Done::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;
