@@ -103,6 +103,7 @@ pub fn base(
     rustup_home::make(&rustup, host)?;
     all.set("RUSTUP_HOME", &rustup);
     let shims = shims::make(place, host)?;
+    python::make_shims(place, host, &shims)?;
     git_settings(&mut all, place, &shims)?;
     let mut path = vec![shims];
     path.extend(python::make(place, host)?);

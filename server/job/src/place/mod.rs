@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 pub use record::{RunEntry, RunRecord, RunStatus, list, prune, remove};
 pub(crate) use remove::{empty_tree, remove_tree};
+pub(crate) use shims::{corepack_script, write_program};
 pub(crate) use write::{WithPath, write_durably};
 
 use crate::repository::Repository;

@@ -3,19 +3,20 @@
 //! `pip install` writes beside the interpreter if it can. An interpreter of pyenv, or one of the system for root, is the user's.
 //! So the run has an environment that sees its packages and takes new ones.
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::host::Host;
 use super::shims::shell_word;
-use super::{RunPlace, WithPath, write_durably};
+use super::{RunPlace, write_program};
 use crate::step::shell::find_program;
 
 /// Time that Python has to make an environment.
 const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Minor versions of Python 3 that may be here by their names.
+const MINORS: std::ops::RangeInclusive<u32> = 6..=20;
 
 /// Script that makes an environment in its first argument, if packages would go beside the interpreter.
 const SCRIPT: &str = "\
@@ -49,14 +50,30 @@ pub(super) fn make(place: &RunPlace, host: &Host) -> io::Result<Option<PathBuf>>
     if !made.is_ok_and(|made| made.is_success) {
         return Ok(None);
     }
-    let pip = format!(
-        "#!/bin/sh\nexec {} -m pip \"$@\"\n",
-        shell_word(&bin.join("python3"))
-    );
+    let python = shell_word(&bin.join("python3"));
     for name in ["pip", "pip3"] {
-        let file = bin.join(name);
-        write_durably(&file, pip.as_bytes())?;
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).with_path(&file)?;
+        write_program(
+            &bin.join(name),
+            &format!("#!/bin/sh\nexec {python} -m pip \"$@\"\n"),
+        )?;
     }
     Ok(Some(bin))
+}
+
+/// Makes shims for interpreters by their versions, such as `python3.12`. Their environments are made when a step starts one.
+pub(super) fn make_shims(place: &RunPlace, host: &Host, shims: &Path) -> io::Result<()> {
+    let path = host.path().join(":");
+    for minor in MINORS {
+        let name = format!("python3.{minor}");
+        if let Some(real) = find_program(&name, &path, Path::new("/")) {
+            let environment = shell_word(&place.files.join(&name));
+            let (real, script) = (shell_word(&real), shell_word(Path::new(SCRIPT)));
+            let text = format!(
+                "#!/bin/sh\ndir={environment}\n[ -x \"$dir/bin/python\" ] || {real} -I -c {script} \"$dir\" 2>/dev/null || \
+                 exec {real} \"$@\"\nexec \"$dir/bin/python\" \"$@\"\n"
+            );
+            write_program(&shims.join(&name), &text)?;
+        }
+    }
+    Ok(())
 }

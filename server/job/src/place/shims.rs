@@ -1,4 +1,5 @@
-//! Programs that stand first on the PATH of a run: ssh and its relatives, which look for keys in the home of the password file.
+//! Programs that stand first on the PATH of a run: those that would write beside the user's programs, or that look for keys in the
+//! home of the password file.
 
 use std::fmt::Write;
 use std::fs;
@@ -27,11 +28,26 @@ pub(super) fn make(place: &RunPlace, host: &Host) -> io::Result<PathBuf> {
         let Some(real) = find_program(program, &path, Path::new("/")) else {
             continue;
         };
-        let shim = shims.join(program);
-        write_durably(&shim, script(&real, &config, &ssh).as_bytes())?;
-        fs::set_permissions(&shim, fs::Permissions::from_mode(0o700)).with_path(&shim)?;
+        write_program(&shims.join(program), &script(&real, &config, &ssh))?;
+    }
+    if let Some(real) = find_program("corepack", &path, Path::new("/")) {
+        write_program(&shims.join("corepack"), &corepack_script(&real, place))?;
     }
     Ok(shims)
+}
+
+pub(crate) fn write_program(file: &Path, text: &str) -> io::Result<()> {
+    write_durably(file, text.as_bytes())?;
+    fs::set_permissions(file, fs::Permissions::from_mode(0o700)).with_path(file)
+}
+
+/// A corepack that puts its programs into the run's home and not beside Node.
+pub(crate) fn corepack_script(real: &Path, place: &RunPlace) -> String {
+    let (real, bin) = (shell_word(real), shell_word(&place.home.join(".local/bin")));
+    format!(
+        "#!/bin/sh\ncase \"$1\" in\nenable | disable)\n\twhat=$1\n\tshift\n\tmkdir -p {bin}\n\texec {real} \"$what\" \
+         --install-directory {bin} \"$@\"\n\t;;\nesac\nexec {real} \"$@\"\n"
+    )
 }
 
 /// Settings in place of the user's. The job's own `~/.ssh/config` is not included: a tilde in it means the user's home to ssh.

@@ -411,3 +411,62 @@ fn settings_of_programs_land_in_the_run() {
         assert_eq!(fs::read(user.join("settings.toml")).ok(), before);
     }
 }
+
+/// Interpreters by their versions and corepack write into the run, too.
+#[test]
+fn programs_do_not_write_beside_the_users() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let jobs = dir.path().join("jobs");
+    let place = RunPlace::create(&jobs, "ci.yml", "b", &project(dir.path())).expect("a run");
+    let bin = dir.path().join("bin");
+    fs::create_dir(&bin).expect("a directory");
+    let program = |name: &str, text: &str| {
+        fs::write(bin.join(name), text).expect("a file");
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(bin.join(name), mode).expect("a mode");
+    };
+    program("corepack", "#!/bin/sh\necho \"$@\"\n");
+    program(
+        "python3.19",
+        "#!/bin/sh\necho \"no environment: $*\"\nexit 1\n",
+    );
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let host = host(&[("PATH", &path)]);
+    let variables = base(&place, &host, &EnvironmentOptions::default()).expect("an environment");
+    let run = |script: &str| {
+        let output = Command::new("sh")
+            .args(["-c", script])
+            .env_clear()
+            .envs(variables.iter().map(|(name, value)| (name, value)))
+            .output()
+            .expect("a shell");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    let own = place.home.join(".local/bin");
+    let expected = format!("enable --install-directory {} pnpm", own.display());
+    assert_eq!(run("corepack enable pnpm"), expected);
+    assert_eq!(run("corepack prepare 'a b'"), "prepare a b");
+    assert_eq!(run("python3.19 -c 1 | tail -1"), "no environment: -c 1");
+    let real = Host::of_process().path().join(":");
+    let versions = (6..20).map(|minor| format!("python3.{minor}"));
+    let found = versions.into_iter().find_map(|name| {
+        let real = crate::step::shell::find_program(&name, &real, Path::new("/"))?;
+        let starts = Command::new(&real).arg("--version").output().ok()?;
+        starts.status.success().then_some((name, real))
+    });
+    let Some((name, real)) = found else {
+        eprintln!(
+            "skipped: programs_do_not_write_beside_the_users: no Python by its version is here"
+        );
+        return;
+    };
+    symlink(real, bin.join(&name)).expect("a link");
+    base(&place, &host, &EnvironmentOptions::default()).expect("an environment");
+    let purelib = run(&format!(
+        "{name} -c 'import os, sysconfig; p = sysconfig.get_path(\"purelib\"); print(p if os.access(p, os.W_OK) else \"\")'"
+    ));
+    assert!(
+        purelib.is_empty() || Path::new(&purelib).starts_with(&place.dir),
+        "{purelib}"
+    );
+}

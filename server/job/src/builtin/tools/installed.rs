@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use super::super::Call;
 use super::version::{Version, VersionRange};
-use crate::place::create_private;
 use crate::place::environment::Host;
+use crate::place::{corepack_script, create_private, write_program};
 use crate::program;
 use crate::step::shell::find_program;
 
@@ -41,8 +41,6 @@ pub(super) struct InstalledTool {
     pub version: Version,
     /// True if the step finds it first on its PATH.
     pub is_first: bool,
-    /// True if its directory has nothing but this tool.
-    pub is_alone: bool,
 }
 
 /// The tool for a range: the one on PATH if it fits, else the newest one. The error has the versions that are there.
@@ -84,15 +82,12 @@ fn candidates(call: &Call<'_>, tool: &Tool) -> Vec<InstalledTool> {
         .split(':')
         .filter(|dir| dir.starts_with('/'))
         .map(PathBuf::from);
-    let mut dirs: Vec<(PathBuf, bool)> = on_path.map(|dir| (dir, false)).collect();
-    dirs.extend(
-        managed(&call.options.host, tool)
-            .into_iter()
-            .map(|dir| (dir, true)),
-    );
+    let mut dirs: Vec<(PathBuf, bool)> = on_path.map(|dir| (dir, true)).collect();
+    let managed = managed(&call.options.host, tool);
+    dirs.extend(managed.into_iter().map(|dir| (dir, false)));
     let mut seen = HashSet::new();
     let mut all: Vec<InstalledTool> = Vec::new();
-    for (dir, is_alone) in dirs {
+    for (dir, is_on_path) in dirs {
         // a shim chooses by files of the workspace
         if dir.ends_with("shims") && !dir.starts_with(&call.place.dir) {
             continue;
@@ -112,8 +107,7 @@ fn candidates(call: &Call<'_>, tool: &Tool) -> Vec<InstalledTool> {
         };
         if seen.insert(key) {
             all.push(InstalledTool {
-                is_first: !is_alone && all.is_empty(),
-                is_alone,
+                is_first: is_on_path && all.is_empty(),
                 program,
                 version: Version {
                     numbers: [0; 3],
@@ -191,7 +185,8 @@ pub(super) fn answer(call: &Call<'_>, file: &Path, arguments: &[&str]) -> Option
     Some(format!("{}\n{}", answer.stdout, answer.stderr))
 }
 
-/// Directories for the front of PATH. A directory with other programs would hide the run's own; links to the tool stand for it.
+/// Directories for the front of PATH: links to the tool's programs. In its own directory may be others, which would hide the run's,
+/// and packages that the user installed for all projects.
 pub(super) fn path_of(
     call: &Call<'_>,
     tool: &Tool,
@@ -200,9 +195,6 @@ pub(super) fn path_of(
     let Some(dir) = found.program.parent().filter(|_| !found.is_first) else {
         return Ok(Vec::new());
     };
-    if found.is_alone {
-        return Ok(vec![dir.to_string_lossy().into_owned()]);
-    }
     let links = call
         .place
         .tool
@@ -214,10 +206,15 @@ pub(super) fn path_of(
     };
     create_private(&links).map_err(failed)?;
     for program in tool.programs {
-        let link = links.join(program);
-        if dir.join(program).exists() && fs::symlink_metadata(&link).is_err() {
-            symlink(dir.join(program), &link).map_err(failed)?;
+        let (real, link) = (dir.join(program), links.join(program));
+        if !real.exists() || fs::symlink_metadata(&link).is_ok() {
+            continue;
         }
+        let made = match *program {
+            "corepack" => write_program(&link, &corepack_script(&real, call.place)),
+            _ => symlink(&real, &link),
+        };
+        made.map_err(failed)?;
     }
     Ok(vec![links.to_string_lossy().into_owned()])
 }

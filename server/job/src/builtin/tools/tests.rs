@@ -79,7 +79,7 @@ fn node_is_found_in_version_managers() {
         .run("actions/setup-node", &[("node-version", "22")])
         .expect("Node");
     assert!(
-        done.path[0].ends_with(".nvm/versions/node/v22.3.0/bin"),
+        done.path[0].ends_with("tool/Node/22.3.0/bin"),
         "{:?}",
         done.path
     );
