@@ -13,6 +13,8 @@ pub mod place;
 pub mod position;
 mod program;
 pub mod repository;
+#[cfg(test)]
+mod small_disk;
 pub mod step;
 pub mod template;
 pub mod workflow;

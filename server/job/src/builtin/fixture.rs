@@ -8,6 +8,7 @@ use super::{Builtin, BuiltinError, BuiltinOptions, Call, Done};
 use crate::place::RunPlace;
 use crate::place::environment::{EnvironmentOptions, Host, base};
 use crate::repository::Repository;
+use crate::small_disk::SmallDisk;
 
 pub(super) struct Fixture {
     _dir: tempfile::TempDir,
@@ -20,6 +21,9 @@ pub(super) struct Fixture {
     /// Variables of the steps.
     pub environment: Vec<(String, String)>,
     place: Option<RunPlace>,
+    /// Directory of the runs.
+    jobs: PathBuf,
+    disk: Option<SmallDisk>,
 }
 
 impl Fixture {
@@ -31,13 +35,24 @@ impl Fixture {
         fs::create_dir(&root).expect("a directory");
         Fixture {
             _dir: dir,
+            jobs: path.join("jobs"),
             dir: path,
             root,
             options: BuiltinOptions::default(),
             printed: Vec::new(),
             environment: Vec::new(),
             place: None,
+            disk: None,
         }
+    }
+
+    /// Puts the runs on a small disk; false where none can be mounted.
+    pub fn on_small_disk(&mut self, size: &str) -> bool {
+        self.disk = SmallDisk::mount(size);
+        if let Some(disk) = &self.disk {
+            self.jobs = disk.path().join("jobs");
+        }
+        self.disk.is_some()
     }
 
     /// A project with one commit of `a` and `sub/b`, and a remote on GitHub.
@@ -72,8 +87,8 @@ impl Fixture {
     pub fn place(&mut self) -> &RunPlace {
         if self.place.is_none() {
             let repository = Repository::of(&self.root).expect("a repository");
-            let jobs = self.dir.join("jobs");
-            let place = RunPlace::create(&jobs, "ci.yml", "build", &repository).expect("a run");
+            let place =
+                RunPlace::create(&self.jobs, "ci.yml", "build", &repository).expect("a run");
             let mut host = Host::of_process();
             let user = self.dir.join("user");
             host.variables.retain(|(name, _)| name == "PATH");
@@ -98,7 +113,7 @@ impl Fixture {
 
     pub fn in_place(&mut self) {
         let repository = Repository::of(&self.root).expect("a repository");
-        let place = RunPlace::in_place(&self.dir.join("jobs"), "ci.yml", "build", &repository);
+        let place = RunPlace::in_place(&self.jobs, "ci.yml", "build", &repository);
         self.place = Some(place.expect("a run"));
     }
 

@@ -171,8 +171,8 @@ impl Builtin {
         }
     }
 
-    /// Runs the post part. Only `actions/cache` has one with an effect: that of the checkout takes a token away, which there is
-    /// not, and those of the tools save caches that are kept anyway.
+    /// Runs the post part. Only `actions/cache` has one with an effect. That of the checkout would remove a token, and those of the
+    /// tools would save caches that are kept anyway.
     pub fn post(self, mut call: Call<'_>) -> Result<Done, BuiltinError> {
         if self == Builtin::Cache {
             Ok(cache::post(&mut call)?)
@@ -217,3 +217,5 @@ impl<'a> Call<'a> {
 
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod full_disk;

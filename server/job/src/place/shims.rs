@@ -1,5 +1,5 @@
-//! Programs that stand first on the PATH of a run: those that would write beside the user's programs, or that look for keys in the
-//! home of the password file.
+//! Programs that stand first on the PATH of a run. The real ones look for keys in the home of the password file, or write beside
+//! the user's programs.
 
 use std::fmt::Write;
 use std::fs;

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::environment::{EnvironmentOptions, Host, base};
 use super::*;
+use crate::small_disk::SmallDisk;
 
 fn project(dir: &Path) -> Repository {
     let root = dir.join("project");
@@ -182,34 +183,14 @@ fn an_unwritable_place_is_named() {
     assert!(error.to_string().contains("closed/jobs"), "{error}");
 }
 
-/// A file system of 64 KiB; none where none can be mounted.
-struct SmallDisk(tempfile::TempDir);
-
-impl SmallDisk {
-    fn mount() -> Option<SmallDisk> {
-        let dir = tempfile::tempdir().expect("a directory");
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=64k", "backstitch-test"]);
-        let done = mount.arg(dir.path()).output();
-        let is_mounted = done.is_ok_and(|done| done.status.success());
-        is_mounted.then_some(SmallDisk(dir))
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0.path()).status();
-    }
-}
-
 /// A record on a full disk stays the old one, and a link that a step made is not followed.
 #[test]
 fn a_full_disk_keeps_the_old_record() {
-    let Some(disk) = SmallDisk::mount() else {
+    let Some(disk) = SmallDisk::mount("64k") else {
         eprintln!("skipped: a_full_disk_keeps_the_old_record: no file system can be mounted");
         return;
     };
-    let dir = disk.0.path();
+    let dir = disk.path();
     let file = dir.join("run.json");
     write_durably(&file, b"old").expect("written");
     let error = write_durably(&file, &vec![b'x'; 128 * 1024]).expect_err("an error");

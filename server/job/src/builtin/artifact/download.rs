@@ -22,7 +22,7 @@ pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, String> {
     let target = absolute(call, inputs.text("path"));
     check_allowed(call, &target)?;
     let known = known(call)?;
-    // a single artifact has no directory of its own, also by its id from version 5 on
+    // a single artifact gets no further directory, also by its id from version 5 on
     let (wanted, is_single) = if !name.is_empty() {
         let found = known.into_iter().find(|artifact| artifact.name == name);
         let missing = || {

@@ -110,7 +110,7 @@ pub(super) fn create(
         .arg(directory);
     tar.args(["--null", "-T"]).arg(list);
     run(tar)?;
-    // what is stored has reached the disk before it gets its name
+    // the archive reaches the disk before the cache gets its name
     File::open(archive)
         .and_then(|file| file.sync_all())
         .with_path(archive)?;

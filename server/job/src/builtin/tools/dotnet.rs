@@ -1,7 +1,7 @@
 //! `actions/setup-dotnet`.
 
 use super::installed::{InstalledTool, Tool, answer, choose, path_of};
-use super::version::{Version, VersionRange};
+use super::version::{ToolVersion, VersionRange};
 use super::wanted::{file, named_file};
 use super::{BuiltinError, Call, Done, absent, note_cache, outputs, range_of};
 
@@ -20,7 +20,7 @@ pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
     let found =
         choose(call, &DOTNET, &any).map_err(|_| absent(&DOTNET, &wanted.join(", "), &[]))?;
     let sdks = sdks(call, &found);
-    let mut newest: Option<Version> = None;
+    let mut newest: Option<ToolVersion> = None;
     for wanted in &wanted {
         let range = range_of(&DOTNET, wanted)?;
         let fitting = sdks.iter().filter(|sdk| range.contains(sdk));
@@ -63,10 +63,10 @@ fn wanted(call: &Call<'_>) -> Result<Vec<String>, BuiltinError> {
     Ok(version.into_iter().collect())
 }
 
-fn sdks(call: &Call<'_>, dotnet: &InstalledTool) -> Vec<Version> {
+fn sdks(call: &Call<'_>, dotnet: &InstalledTool) -> Vec<ToolVersion> {
     let listed = answer(call, &dotnet.program, &["--list-sdks"]).unwrap_or_default();
     listed
         .lines()
-        .filter_map(|line| Version::parse(line.split(' ').next()?))
+        .filter_map(|line| ToolVersion::parse(line.split(' ').next()?))
         .collect()
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::super::Call;
-use super::version::{Version, VersionRange};
+use super::version::{ToolVersion, VersionRange};
 use crate::place::environment::Host;
 use crate::place::{corepack_script, create_private, write_program};
 use crate::program;
@@ -27,8 +27,7 @@ pub(super) struct Tool {
     pub arguments: &'static [&'static str],
     /// Programs that belong to it, for the front of PATH.
     pub programs: &'static [&'static str],
-    /// Directories of version managers: a variable of the user, the usual place below the home, and the path from there to
-    /// directories that have `bin/` each.
+    /// Directories of version managers: a variable of the user, the usual place below the home, and the path to the versions.
     pub managers: &'static [(&'static str, &'static str, &'static str)],
     /// Directories of the system with versions.
     pub system: &'static [&'static str],
@@ -38,7 +37,7 @@ pub(super) struct Tool {
 #[derive(Clone, Debug)]
 pub(super) struct InstalledTool {
     pub program: PathBuf,
-    pub version: Version,
+    pub version: ToolVersion,
     /// True if the step finds it first on its PATH.
     pub is_first: bool,
 }
@@ -48,8 +47,8 @@ pub(super) fn choose(
     call: &Call<'_>,
     tool: &Tool,
     range: &VersionRange,
-) -> Result<InstalledTool, Vec<Version>> {
-    let mut others: Vec<Version> = Vec::new();
+) -> Result<InstalledTool, Vec<ToolVersion>> {
+    let mut others: Vec<ToolVersion> = Vec::new();
     let mut best: Option<InstalledTool> = None;
     for found in candidates(call, tool) {
         let Some(version) = version_of(call, tool, &found.program) else {
@@ -109,7 +108,7 @@ fn candidates(call: &Call<'_>, tool: &Tool) -> Vec<InstalledTool> {
             all.push(InstalledTool {
                 is_first: is_on_path && all.is_empty(),
                 program,
-                version: Version {
+                version: ToolVersion {
                     numbers: [0; 3],
                     before_release: None,
                 },
@@ -146,9 +145,9 @@ fn managed(host: &Host, tool: &Tool) -> Vec<PathBuf> {
     dirs
 }
 
-fn version_of(call: &Call<'_>, tool: &Tool, file: &Path) -> Option<Version> {
+fn version_of(call: &Call<'_>, tool: &Tool, file: &Path) -> Option<ToolVersion> {
     let answer = answer(call, file, tool.arguments)?;
-    let version = Version::find(&answer)?;
+    let version = ToolVersion::find(&answer)?;
     Some(if tool.program == "java" {
         version.of_java()
     } else {

@@ -25,7 +25,7 @@ pub(super) use uv::run as uv;
 
 use super::{BuiltinError, Call, Done};
 use installed::{InstalledTool, Tool, choose};
-use version::{Version, VersionRange};
+use version::{ToolVersion, VersionRange};
 
 /// Finds the tool for a range, or says that it is absent.
 fn require(
@@ -49,7 +49,7 @@ fn range_of(tool: &Tool, text: &str) -> Result<VersionRange, BuiltinError> {
     VersionRange::parse(text).ok_or_else(|| absent(tool, text, &[]))
 }
 
-fn absent(tool: &Tool, wanted: &str, others: &[Version]) -> BuiltinError {
+fn absent(tool: &Tool, wanted: &str, others: &[ToolVersion]) -> BuiltinError {
     let others: Vec<String> = others.iter().map(ToString::to_string).collect();
     let here = if others.is_empty() {
         String::new()

@@ -26,7 +26,7 @@ pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
         return Err(without_network(
             "ruby/setup-ruby",
             "bundler-cache",
-            "run `bundle install` in a step of its own",
+            "run `bundle install` in a step before",
         ));
     }
     let wanted = wanted(call)?;

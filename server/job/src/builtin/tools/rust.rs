@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use super::installed::{Tool, answer, choose};
-use super::version::{Version, VersionRange};
+use super::version::{ToolVersion, VersionRange};
 use super::wanted::{file, first_line, toml_value};
 use super::{BuiltinError, Call, Done, absent, outputs};
 
@@ -25,14 +25,14 @@ const CHANNELS: [&str; 3] = ["stable", "beta", "nightly"];
 struct Toolchain {
     /// Its directory, with `bin` and `lib`.
     dir: PathBuf,
-    version: Version,
+    version: ToolVersion,
     /// Answer of `rustc -vV`.
     details: String,
 }
 
 /// Parts that a step wants of a toolchain.
 #[derive(Default)]
-struct Parts {
+struct ToolchainParts {
     components: Vec<String>,
     targets: Vec<String>,
 }
@@ -54,7 +54,7 @@ pub(in super::super) fn dtolnay(call: &mut Call<'_>) -> Result<Done, BuiltinErro
             .unwrap_or(call.version),
         given => given,
     };
-    let parts = Parts {
+    let parts = ToolchainParts {
         components: list(inputs.text("components")),
         targets: list(&format!(
             "{},{}",
@@ -82,7 +82,7 @@ pub(in super::super) fn actions_rs(call: &mut Call<'_>) -> Result<Done, BuiltinE
         })?,
         given => given.to_owned(),
     };
-    let parts = Parts {
+    let parts = ToolchainParts {
         components: list(inputs.text("components")),
         targets: list(inputs.text("target")),
     };
@@ -103,7 +103,7 @@ pub(in super::super) fn actions_rs(call: &mut Call<'_>) -> Result<Done, BuiltinE
 
 pub(in super::super) fn setup_rust_toolchain(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
     let inputs = call.given();
-    let mut parts = Parts {
+    let mut parts = ToolchainParts {
         components: list(inputs.text("components")),
         targets: list(inputs.text("target")),
     };
@@ -164,7 +164,7 @@ fn list(text: &str) -> Vec<String> {
 }
 
 /// Toolchain and parts of `rust-toolchain.toml` or `rust-toolchain`.
-fn in_file(call: &Call<'_>) -> Result<Option<(String, Parts)>, BuiltinError> {
+fn in_file(call: &Call<'_>) -> Result<Option<(String, ToolchainParts)>, BuiltinError> {
     for name in ["rust-toolchain.toml", "rust-toolchain"] {
         let Some(text) = file(call, name)? else {
             continue;
@@ -177,21 +177,25 @@ fn in_file(call: &Call<'_>) -> Result<Option<(String, Parts)>, BuiltinError> {
                     .map_or("", |(_, value)| value);
                 list(&value.replace(['[', ']', '"', '\''], " "))
             };
-            let parts = Parts {
+            let parts = ToolchainParts {
                 components: array("components"),
                 targets: array("targets"),
             };
             return Ok(Some((channel, parts)));
         }
         if let Some(line) = first_line(&text).filter(|line| !line.starts_with('[')) {
-            return Ok(Some((line.to_owned(), Parts::default())));
+            return Ok(Some((line.to_owned(), ToolchainParts::default())));
         }
     }
     Ok(None)
 }
 
 /// Finds a toolchain with its parts, and makes it the default of the run.
-fn set_up(call: &mut Call<'_>, wanted: &str, parts: &Parts) -> Result<Toolchain, BuiltinError> {
+fn set_up(
+    call: &mut Call<'_>,
+    wanted: &str,
+    parts: &ToolchainParts,
+) -> Result<Toolchain, BuiltinError> {
     let found = find(call, wanted)?;
     for component in &parts.components {
         if !has_component(&found.dir, component) {
@@ -300,7 +304,7 @@ fn toolchains(call: &Call<'_>) -> Vec<(String, PathBuf)> {
 
 fn toolchain(call: &Call<'_>, dir: PathBuf) -> Option<Toolchain> {
     let details = answer(call, &dir.join("bin/rustc"), &["-vV"])?;
-    let version = Version::find(details.lines().next()?)?;
+    let version = ToolVersion::find(details.lines().next()?)?;
     Some(Toolchain {
         dir,
         version,

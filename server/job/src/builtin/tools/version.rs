@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Major, minor and patch, with the text of a pre-release.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Version {
+pub(super) struct ToolVersion {
     pub numbers: [u64; 3],
     /// None for a release, which is newer than its pre-releases.
     pub before_release: Option<String>,
@@ -30,18 +30,18 @@ const ANY: Interval = Interval {
     to: None,
 };
 
-impl Version {
+impl ToolVersion {
     /// The first version in a text: digits with at least one dot.
-    pub fn find(text: &str) -> Option<Version> {
+    pub fn find(text: &str) -> Option<ToolVersion> {
         let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+');
         let words = text.split(|c: char| !is_part(c));
         words
             .filter(|word| word.contains('.'))
-            .find_map(Version::parse)
+            .find_map(ToolVersion::parse)
     }
 
     /// A version such as `v20.1.0`, `go1.22`, `3.13.0rc1` or `1.8.0_392`.
-    pub fn parse(text: &str) -> Option<Version> {
+    pub fn parse(text: &str) -> Option<ToolVersion> {
         let digits = text.find(|c: char| c.is_ascii_digit())?;
         if !text[..digits]
             .chars()
@@ -60,16 +60,16 @@ impl Version {
             *number = part.parse().ok()?;
         }
         let rest = text[end..].trim_start_matches(['-', '.']);
-        Some(Version {
+        Some(ToolVersion {
             numbers,
             before_release: (!rest.is_empty()).then(|| rest.to_owned()),
         })
     }
 
     /// Java counted 1.8 before it counted 9.
-    pub fn of_java(self) -> Version {
+    pub fn of_java(self) -> ToolVersion {
         match self.numbers {
-            [1, minor, patch] => Version {
+            [1, minor, patch] => ToolVersion {
                 numbers: [minor, patch, 0],
                 ..self
             },
@@ -77,18 +77,18 @@ impl Version {
         }
     }
 
-    fn is_before(&self, other: &Version) -> bool {
-        let key = |version: &Version| (version.numbers, version.before_release.is_none());
+    fn is_before(&self, other: &ToolVersion) -> bool {
+        let key = |version: &ToolVersion| (version.numbers, version.before_release.is_none());
         key(self) < key(other)
     }
 
     /// The newer one of two.
-    pub fn is_newer_than(&self, other: &Version) -> bool {
+    pub fn is_newer_than(&self, other: &ToolVersion) -> bool {
         other.is_before(self)
     }
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for ToolVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [major, minor, patch] = self.numbers;
         write!(f, "{major}.{minor}.{patch}")?;
@@ -129,7 +129,7 @@ impl VersionRange {
         })
     }
 
-    pub fn contains(&self, version: &Version) -> bool {
+    pub fn contains(&self, version: &ToolVersion) -> bool {
         let is_in = |interval: &Interval| {
             interval.from <= version.numbers && interval.to.is_none_or(|to| version.numbers < to)
         };
@@ -231,7 +231,7 @@ mod tests {
 
     fn fits(range: &str, version: &str) -> bool {
         let range = VersionRange::parse(range).expect(range);
-        range.contains(&Version::parse(version).expect(version))
+        range.contains(&ToolVersion::parse(version).expect(version))
     }
 
     #[test]
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn versions_in_answers() {
-        let found = |text: &str| Version::find(text).map(|version| version.to_string());
+        let found = |text: &str| ToolVersion::find(text).map(|version| version.to_string());
         for (text, version) in [
             ("Python 3.11.7\n", "3.11.7"),
             ("v20.19.2", "20.19.2"),
@@ -289,7 +289,7 @@ mod tests {
             assert_eq!(found(text).as_deref(), Some(version), "{text}");
         }
         assert_eq!(found("no version 12"), None);
-        let java = Version::find("java version \"1.8.0_392\"")
+        let java = ToolVersion::find("java version \"1.8.0_392\"")
             .expect("a version")
             .of_java();
         assert_eq!(java.numbers, [8, 0, 0]);

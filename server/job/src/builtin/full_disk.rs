@@ -1,0 +1,74 @@
+//! Built-in actions on a full disk: each fails with a sentence, and leaves nothing that looks complete (J8).
+
+use std::fs;
+
+use super::BuiltinError;
+use super::fixture::Fixture;
+
+fn refused(fixture: &mut Fixture, name: &str, inputs: &[(&str, &str)]) -> String {
+    match fixture.run(name, inputs) {
+        Err(BuiltinError::Failed(reason)) => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A run on a disk with room for about one megabyte, of which a step fills nearly all.
+fn nearly_full(test: &str) -> Option<Fixture> {
+    let mut fixture = Fixture::project();
+    if !fixture.on_small_disk("1m") {
+        eprintln!("skipped: {test}: no file system can be mounted");
+        return None;
+    }
+    Some(fixture)
+}
+
+#[test]
+fn a_checkout_fails() {
+    let Some(mut fixture) = nearly_full("full_disk::a_checkout_fails") else {
+        return;
+    };
+    fixture.write("large", &"x".repeat(2 * 1024 * 1024));
+    let reason = refused(&mut fixture, "actions/checkout", &[]);
+    assert!(
+        reason.contains("No space left") && reason.contains("large"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn j8_an_artifact_and_a_cache_are_not_there() {
+    let Some(mut fixture) = nearly_full("full_disk::j8_an_artifact_and_a_cache") else {
+        return;
+    };
+    fixture.output("head -c 600000 /dev/urandom > large");
+    let reason = refused(
+        &mut fixture,
+        "actions/upload-artifact",
+        &[("path", "large")],
+    );
+    assert!(
+        reason.contains("was not stored") && reason.contains("No space left"),
+        "{reason}"
+    );
+    let place = fixture.place();
+    assert_eq!(
+        fs::read_dir(&place.artifacts).expect("a directory").count(),
+        0
+    );
+    let reason = refused(
+        &mut fixture,
+        "actions/download-artifact",
+        &[("name", "artifact")],
+    );
+    assert!(reason.contains("not found"), "{reason}");
+    let cache = [("path", "large"), ("key", "k")];
+    let reason = refused(&mut fixture, "actions/cache/save", &cache);
+    assert!(
+        reason.contains("was not saved") && reason.contains("No space left"),
+        "{reason}"
+    );
+    let done = fixture
+        .run("actions/cache/restore", &cache)
+        .expect("a miss");
+    assert_eq!(done.outputs.len(), 1, "{done:?}");
+}
