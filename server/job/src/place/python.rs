@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::host::Host;
-use super::shims::shell_word;
+use super::shims::{real_program, shell_word};
 use super::{RunPlace, write_program};
 use crate::step::shell::find_program;
 
@@ -62,10 +62,9 @@ pub(super) fn make(place: &RunPlace, host: &Host) -> io::Result<Option<PathBuf>>
 
 /// Makes shims for interpreters by their versions, such as `python3.12`. Their environments are made when a step starts one.
 pub(super) fn make_shims(place: &RunPlace, host: &Host, shims: &Path) -> io::Result<()> {
-    let path = host.path().join(":");
     for minor in MINORS {
         let name = format!("python3.{minor}");
-        if let Some(real) = find_program(&name, &path, Path::new("/")) {
+        if let Some(real) = real_program(&name, host) {
             let environment = shell_word(&place.files.join(&name));
             let (real, script) = (shell_word(&real), shell_word(Path::new(SCRIPT)));
             let text = format!(

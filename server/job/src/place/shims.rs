@@ -23,17 +23,52 @@ pub(super) fn make(place: &RunPlace, host: &Host) -> io::Result<PathBuf> {
     let ssh = place.home.join(".ssh");
     let config = shims.join("ssh_config");
     write_durably(&config, ssh_config(&ssh).as_bytes())?;
-    let path = host.path().join(":");
     for program in PROGRAMS {
-        let Some(real) = find_program(program, &path, Path::new("/")) else {
+        let Some(real) = real_program(program, host) else {
             continue;
         };
         write_program(&shims.join(program), &script(&real, &config, &ssh))?;
     }
-    if let Some(real) = find_program("corepack", &path, Path::new("/")) {
+    if let Some(real) = real_program("corepack", host) {
         write_program(&shims.join("corepack"), &corepack_script(&real, place))?;
     }
     Ok(shims)
+}
+
+/// The program that a shim of the run starts. A shim of a version manager would search PATH again, and find the run's own shim;
+/// so the newest program of its versions is taken.
+pub(super) fn real_program(name: &str, host: &Host) -> Option<PathBuf> {
+    for dir in host.path() {
+        let dir = Path::new(&dir);
+        if !dir.ends_with("shims") {
+            let found = find_program(name, &dir.to_string_lossy(), Path::new("/"));
+            if found.is_some() {
+                return found;
+            }
+            continue;
+        }
+        let versions = dir.parent().map(|root| root.join("versions"));
+        let entries = versions
+            .and_then(|dir| fs::read_dir(dir).ok())
+            .into_iter()
+            .flatten()
+            .flatten();
+        let programs = entries.map(|entry| entry.path().join("bin").join(name));
+        let newest = programs
+            .filter(|file| file.is_file())
+            .max_by_key(|file| numbers(file));
+        if newest.is_some() {
+            return newest;
+        }
+    }
+    None
+}
+
+/// Numbers in a path, so that 3.12 comes after 3.9.
+fn numbers(path: &Path) -> Vec<u64> {
+    let text = path.to_string_lossy();
+    let digits = text.split(|c: char| !c.is_ascii_digit());
+    digits.filter_map(|digits| digits.parse().ok()).collect()
 }
 
 pub(crate) fn write_program(file: &Path, text: &str) -> io::Result<()> {

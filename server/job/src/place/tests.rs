@@ -423,6 +423,22 @@ fn programs_do_not_write_beside_the_users() {
             .expect("a shell");
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     };
+    // a version manager's shim that looks on PATH again
+    let versions = dir.path().join("pyenv/versions");
+    for version in ["3.9.1", "3.18.2", "3.18.10"] {
+        let bin = versions.join(version).join("bin");
+        fs::create_dir_all(&bin).expect("directories");
+        program("pythons", &format!("#!/bin/sh\necho {version}\nexit 1\n"));
+        fs::rename(dir.path().join("bin/pythons"), bin.join("python3.18")).expect("moved");
+    }
+    let manager = dir.path().join("pyenv/shims");
+    fs::create_dir(&manager).expect("a directory");
+    program("again", "#!/bin/sh\nexec python3.18 \"$@\"\n");
+    fs::rename(bin.join("again"), manager.join("python3.18")).expect("moved");
+    let host_path = format!("{}:{path}", manager.display());
+    let with_manager = self::host(&[("PATH", &host_path)]);
+    base(&place, &with_manager, &EnvironmentOptions::default()).expect("an environment");
+    assert_eq!(run("python3.18 | tail -1"), "3.18.10");
     let own = place.home.join(".local/bin");
     let expected = format!("enable --install-directory {} pnpm", own.display());
     assert_eq!(run("corepack enable pnpm"), expected);

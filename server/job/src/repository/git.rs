@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 const MAX_WORDS: usize = 400;
 
 /// Variables that lead git to another repository than that of its directory, or to other files of it.
-const LEADING: [&str; 11] = [
+const LEADING: [&str; 13] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_CEILING_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -18,9 +18,11 @@ const LEADING: [&str; 11] = [
     "GIT_CONFIG_COUNT",
     "GIT_CONFIG_PARAMETERS",
     "GIT_DIR",
+    "GIT_EXTERNAL_DIFF",
     "GIT_INDEX_FILE",
     "GIT_NAMESPACE",
     "GIT_OBJECT_DIRECTORY",
+    "GIT_TEMPLATE_DIR",
     "GIT_WORK_TREE",
 ];
 
@@ -91,6 +93,9 @@ impl Git {
             ("GIT_CONFIG_GLOBAL", "/dev/null"),
             ("GIT_CONFIG_NOSYSTEM", "1"),
             ("GIT_ALLOW_PROTOCOL", "file"),
+            // the files of refs are written directly
+            ("GIT_DEFAULT_REF_FORMAT", "files"),
+            ("GIT_DEFAULT_HASH", "sha1"),
         ];
         git.environment
             .extend(settings.map(|(name, value)| (name.into(), value.into())));

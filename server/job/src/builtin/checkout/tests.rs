@@ -295,6 +295,33 @@ fn worktrees_shallow_and_sparse_repositories() {
     assert_eq!(fixture.output("cat sub/b; git status --porcelain"), "two");
 }
 
+/// Formats of storage that the run's own repository has, too, or does not need to have.
+#[test]
+fn repositories_of_other_formats_are_read() {
+    for format in ["--object-format=sha256", "--ref-format=reftable"] {
+        let mut fixture = Fixture::folder();
+        let made = std::process::Command::new("git")
+            .args(["init", "-q", "-b", "main", format])
+            .current_dir(&fixture.root)
+            .output()
+            .expect("git");
+        if !made.status.success() {
+            eprintln!("skipped: repositories_of_other_formats_are_read: git has no {format}");
+            continue;
+        }
+        fixture.write("a", "one\n");
+        fixture.commit("One");
+        fixture.git(&["tag", "v1"]);
+        let sha = fixture.git(&["rev-parse", "HEAD"]);
+        checkout(&mut fixture, &[("fetch-depth", "0")]);
+        assert_eq!(
+            fixture.output("git rev-parse HEAD; git tag; git status --porcelain"),
+            format!("{sha}\nv1")
+        );
+        fixture.output("git fetch -q origin main");
+    }
+}
+
 #[test]
 fn the_input_sparse_checkout_limits_the_files() {
     let mut fixture = Fixture::project();
