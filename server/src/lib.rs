@@ -31,7 +31,18 @@ pub fn main() -> ExitCode {
     if args.next().is_some_and(|word| word == "hook") && !asks_for_help() {
         return hook::run(args);
     }
+    if is_step() {
+        return run::supervise();
+    }
     run::main()
+}
+
+/// True for the supervisor of a job's step: the step waits for it, so it runs without argument parser, too.
+fn is_step() -> bool {
+    let mut words = std::env::args_os().skip(1);
+    words.next().is_some_and(|word| word == "job")
+        && words.next().is_some_and(|word| word == "step")
+        && words.next().is_none()
 }
 
 fn asks_for_help() -> bool {

@@ -29,6 +29,7 @@ mod git_backed;
 mod git_returns;
 mod git_untouched;
 mod ignored_paths;
+mod jobs;
 mod kill;
 mod large_files;
 mod last_turn;

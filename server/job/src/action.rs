@@ -1,11 +1,11 @@
 //! `action.yml`: an action as a typed value, with the problems that GitHub's parser finds in its text.
 
 use crate::expr::{self, Allowed};
-use crate::position::{Located, Problem};
+use crate::position::{Located, WorkflowProblem};
 use crate::template::schema::TemplateSchema;
-use crate::template::{Token, TokenKind};
+use crate::template::{TemplateToken, TokenKind};
 use crate::workflow::{
-    ConversionError, Ids, Problems, Step, StepAction, check_uses, condition_of, conversion,
+    ConversionError, Ids, Problems, StepAction, WorkflowStep, check_uses, condition_of, conversion,
     id_words, template,
 };
 
@@ -17,7 +17,7 @@ pub struct ActionFile {
     pub name: String,
     pub inputs: Vec<ActionInput>,
     /// Names of outputs. Only those of composite actions have a template.
-    pub outputs: Vec<(String, Option<Token>)>,
+    pub outputs: Vec<(String, Option<TemplateToken>)>,
     pub runs: ActionRuns,
 }
 
@@ -25,7 +25,7 @@ pub struct ActionFile {
 pub struct ActionInput {
     pub name: String,
     pub required: bool,
-    pub default: Option<Token>,
+    pub default: Option<TemplateToken>,
     /// The message for those who give it.
     pub deprecation: Option<String>,
 }
@@ -33,7 +33,7 @@ pub struct ActionInput {
 /// `runs`.
 #[derive(Clone, Debug)]
 pub enum ActionRuns {
-    Composite(Vec<Step>),
+    Composite(Vec<WorkflowStep>),
     Node(Box<NodeRuns>),
     Docker(Box<DockerRuns>),
 }
@@ -59,8 +59,24 @@ pub struct DockerRuns {
 }
 
 /// Reads an action. There is an action if there are no problems.
-pub fn read(file: &str, text: &str) -> (Option<ActionFile>, Vec<Problem>) {
+pub fn read(file: &str, text: &str) -> (Option<ActionFile>, Vec<WorkflowProblem>) {
     let (token, found) = template(TemplateSchema::action(), "action-root-strict", file, text);
+    typed(file, token, found)
+}
+
+/// Reads an action that is to run. GitHub's runner does not ask for the texts that its marketplace asks for.
+pub fn read_to_run(file: &str, text: &str) -> (Option<ActionFile>, Vec<WorkflowProblem>) {
+    let (token, mut found) = template(TemplateSchema::action(), "action-root-strict", file, text);
+    let texts = ["name", "description"].map(|key| format!("Required property is missing: {key}"));
+    found.retain(|problem| !texts.contains(&problem.message));
+    typed(file, token, found)
+}
+
+fn typed(
+    file: &str,
+    token: Option<TemplateToken>,
+    found: Vec<WorkflowProblem>,
+) -> (Option<ActionFile>, Vec<WorkflowProblem>) {
     let Some(root) = token.filter(|_| found.is_empty()) else {
         return (None, found);
     };
@@ -73,10 +89,14 @@ pub fn read(file: &str, text: &str) -> (Option<ActionFile>, Vec<Problem>) {
 
 fn convert(
     file: &str,
-    root: &Token,
+    root: &TemplateToken,
     problems: &mut Problems<'_>,
 ) -> Result<ActionFile, ConversionError> {
-    let text = |name: &str| root.get(name).map(Token::display).unwrap_or_default();
+    let text = |name: &str| {
+        root.get(name)
+            .map(TemplateToken::display)
+            .unwrap_or_default()
+    };
     let mut inputs = Vec::new();
     let mut outputs = Vec::new();
     let mut runs = ActionRuns::Composite(Vec::new());
@@ -102,10 +122,10 @@ fn convert(
     })
 }
 
-fn convert_inputs(token: &Token) -> Result<Vec<ActionInput>, ConversionError> {
+fn convert_inputs(token: &TemplateToken) -> Result<Vec<ActionInput>, ConversionError> {
     let mut inputs = Vec::new();
     for (name, settings) in conversion::mapping(token, "inputs")? {
-        let is_true = |token: &Token| match &token.kind {
+        let is_true = |token: &TemplateToken| match &token.kind {
             TokenKind::Bool(value) => *value,
             _ => token.as_text() == Some("true"),
         };
@@ -113,14 +133,19 @@ fn convert_inputs(token: &Token) -> Result<Vec<ActionInput>, ConversionError> {
             name: conversion::text(name, "input id")?.to_owned(),
             required: settings.get("required").is_some_and(is_true),
             default: settings.get("default").cloned(),
-            deprecation: settings.get("deprecationMessage").map(Token::display),
+            deprecation: settings
+                .get("deprecationMessage")
+                .map(TemplateToken::display),
         });
     }
     Ok(inputs)
 }
 
 /// `runs`. Its conditions and steps are checked in the order of the file.
-fn convert_runs(token: &Token, problems: &mut Problems<'_>) -> Result<ActionRuns, ConversionError> {
+fn convert_runs(
+    token: &TemplateToken,
+    problems: &mut Problems<'_>,
+) -> Result<ActionRuns, ConversionError> {
     let mut conditions = [None, None];
     let mut steps = None;
     let allowed = TemplateSchema::action().allowed("runs-if");
@@ -132,7 +157,7 @@ fn convert_runs(token: &Token, problems: &mut Problems<'_>) -> Result<ActionRuns
             _ => {}
         }
     }
-    let text = |name: &str| token.get(name).map(Token::display);
+    let text = |name: &str| token.get(name).map(TemplateToken::display);
     let using = token.get("using").unwrap_or(token);
     let located = Located {
         value: using.display(),
@@ -172,7 +197,7 @@ fn convert_runs(token: &Token, problems: &mut Problems<'_>) -> Result<ActionRuns
 }
 
 /// `pre-if` or `post-if`, which imply no status.
-fn runs_condition(token: &Token, allowed: &Allowed, problems: &mut Problems<'_>) -> String {
+fn runs_condition(token: &TemplateToken, allowed: &Allowed, problems: &mut Problems<'_>) -> String {
     if let TokenKind::Expression(expression) = &token.kind {
         return expression.text.clone();
     }
@@ -185,7 +210,10 @@ fn runs_condition(token: &Token, allowed: &Allowed, problems: &mut Problems<'_>)
     text
 }
 
-fn convert_steps(token: &Token, problems: &mut Problems<'_>) -> Result<Vec<Step>, ConversionError> {
+fn convert_steps(
+    token: &TemplateToken,
+    problems: &mut Problems<'_>,
+) -> Result<Vec<WorkflowStep>, ConversionError> {
     let allowed = TemplateSchema::action().allowed("step-if");
     let mut ids = Ids::default();
     let mut steps = Vec::new();
@@ -199,11 +227,11 @@ fn convert_steps(token: &Token, problems: &mut Problems<'_>) -> Result<Vec<Step>
 }
 
 fn convert_step(
-    token: &Token,
+    token: &TemplateToken,
     allowed: &Allowed,
     ids: &mut Ids,
     problems: &mut Problems<'_>,
-) -> Option<Step> {
+) -> Option<WorkflowStep> {
     let mut id = String::new();
     let mut condition = None;
     let TokenKind::Mapping(entries) = &token.kind else {
@@ -236,7 +264,7 @@ fn convert_step(
             StepAction::Uses { uses, with }
         }
     };
-    Some(Step {
+    Some(WorkflowStep {
         id,
         range: token.range,
         name: part("name"),

@@ -1,6 +1,6 @@
 //! Subjects of fuzzing: workflows and actions as texts. Each takes any bytes and panics if a rule is broken.
 
-use crate::position::Problem;
+use crate::position::WorkflowProblem;
 use crate::{action, workflow};
 
 /// Reads a text as a workflow and as an action. One that is refused has problems at places in the text, and a workflow
@@ -21,7 +21,7 @@ pub fn workflow(input: &[u8]) {
     check(text, action.is_some(), &problems);
 }
 
-fn check(text: &str, is_read: bool, problems: &[Problem]) {
+fn check(text: &str, is_read: bool, problems: &[WorkflowProblem]) {
     assert_eq!(is_read, problems.is_empty());
     let lines = text.matches('\n').count() + 1;
     for range in problems.iter().filter_map(|problem| problem.range) {

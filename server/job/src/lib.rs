@@ -4,6 +4,7 @@
 
 pub mod action;
 pub mod builtin;
+pub mod contexts;
 pub mod expr;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -12,9 +13,12 @@ mod oracle;
 pub mod place;
 pub mod position;
 mod program;
+pub mod report;
 pub mod repository;
+pub mod run;
 #[cfg(test)]
 mod small_disk;
+pub mod state;
 pub mod step;
 pub mod template;
 pub mod workflow;

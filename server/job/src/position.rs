@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Line and column, both from 1. A column counts UTF-16 code units, as GitHub's parser and editors do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Position {
+pub struct FilePosition {
     pub line: u32,
     pub column: u32,
 }
@@ -12,8 +12,8 @@ pub struct Position {
 /// Part of a file. The end is exclusive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Range {
-    pub start: Position,
-    pub end: Position,
+    pub start: FilePosition,
+    pub end: FilePosition,
 }
 
 /// A value with its place.
@@ -25,7 +25,7 @@ pub struct Located<T> {
 
 /// An error in a file, in GitHub's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct WorkflowProblem {
     /// Path of the file, relative to the repository.
     pub file: String,
     /// None for a problem of the whole file.
@@ -33,7 +33,7 @@ pub struct Problem {
     pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for WorkflowProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.range {
             Some(Range { start, .. }) => write!(

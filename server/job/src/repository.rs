@@ -12,7 +12,7 @@ const GITHUB: &str = "https://github.com";
 
 /// The repository whose workflow runs, as it was when the run began.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Repository {
+pub struct ProjectRepository {
     /// Root of the working tree; the directory itself where there is no git.
     pub root: PathBuf,
     pub owner: String,
@@ -57,9 +57,9 @@ pub enum RepositoryError {
     },
 }
 
-impl Repository {
+impl ProjectRepository {
     /// Reads the repository that contains a directory. A directory without git has the user and its own name.
-    pub fn of(dir: &Path) -> Result<Repository, RepositoryError> {
+    pub fn of(dir: &Path) -> Result<ProjectRepository, RepositoryError> {
         let io_error = |error| RepositoryError::Io {
             path: dir.to_owned(),
             error,
@@ -133,7 +133,7 @@ fn storage(git: &Git) -> Result<Option<GitStorage>, GitError> {
     }))
 }
 
-fn read(root: PathBuf, storage: GitStorage) -> Result<Repository, GitError> {
+fn read(root: PathBuf, storage: GitStorage) -> Result<ProjectRepository, GitError> {
     let git = Git::reading(&root);
     let sha = git
         .text(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
@@ -153,7 +153,7 @@ fn read(root: PathBuf, storage: GitStorage) -> Result<Repository, GitError> {
             .bytes(&["status", "--porcelain", "-z", "--ignore-submodules=none"])?
             .is_empty();
     let named = |address: &Address| address.name.clone();
-    Ok(Repository {
+    Ok(ProjectRepository {
         owner: address
             .as_ref()
             .and_then(|address| address.owner.clone())
@@ -196,8 +196,8 @@ fn without_local_filters(git: Git) -> Result<Git, GitError> {
     }))
 }
 
-fn without_git(root: PathBuf) -> Repository {
-    Repository {
+fn without_git(root: PathBuf) -> ProjectRepository {
+    ProjectRepository {
         owner: user(),
         name: folder_name(&root),
         origin: None,

@@ -14,7 +14,7 @@ impl SmallDisk {
         mount.args(["-t", "tmpfs", "-o", &options, "backstitch-test"]);
         let done = mount.arg(dir.path()).output();
         let is_mounted = done.is_ok_and(|done| done.status.success());
-        is_mounted.then_some(SmallDisk(dir))
+        is_mounted.then(|| SmallDisk(dir))
     }
 
     pub fn path(&self) -> &Path {

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use backstitch_job::builtin::{Builtin, BuiltinOptions, Call};
+use backstitch_job::builtin::{ActionCall, Builtin, BuiltinOptions};
 use backstitch_job::place::RunPlace;
 use backstitch_job::place::environment::{EnvironmentOptions, Host, base};
-use backstitch_job::repository::Repository;
+use backstitch_job::repository::ProjectRepository;
 use backstitch_job::step::shell::find_program;
 
 /// Files of a user, with secrets that no step may see.
@@ -146,7 +146,7 @@ fn a_step_reaches_nothing_of_the_user() {
     let user = User::new();
     let mut before = Vec::new();
     state_of(&user.home, &mut before);
-    let repository = Repository::of(&user.root).expect("a repository");
+    let repository = ProjectRepository::of(&user.root).expect("a repository");
     let place =
         RunPlace::create(&user.dir.join("jobs"), "ci.yml", "build", &repository).expect("a run");
     let environment =
@@ -156,7 +156,7 @@ fn a_step_reaches_nothing_of_the_user() {
         host: user.host.clone(),
         ..BuiltinOptions::default()
     };
-    let call = Call {
+    let call = ActionCall {
         version: "v4",
         inputs: &[("fetch-depth".to_owned(), "0".to_owned())],
         place: &place,

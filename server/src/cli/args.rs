@@ -33,6 +33,7 @@ use super::history::diff::DiffArgs;
 use super::history::log::LogArgs;
 use super::history::oplog::OplogArgs;
 use super::history::show::ShowArgs;
+use super::jobs::JobArgs;
 use super::options::GlobalArgs;
 use super::restore::materialize::MaterializeArgs;
 use super::restore::redo::RedoArgs;
@@ -82,6 +83,7 @@ commands! {
         History(HistoryCommand),
         #[command(flatten)]
         Held(HeldCommand),
+        Job(JobArgs) in Jobs at 1,
         Bridge(BridgeArgs),
         Acp(AcpArgs),
         Hook(HookArgs),

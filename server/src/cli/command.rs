@@ -80,19 +80,21 @@ pub enum HelpGroup {
     Review,
     AgentsAtWork,
     Programs,
+    Jobs,
     SetUp,
     Maintenance,
 }
 
 impl HelpGroup {
     /// All groups, in the order of the help.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::History,
         Self::Restore,
         Self::Branches,
         Self::Review,
         Self::AgentsAtWork,
         Self::Programs,
+        Self::Jobs,
         Self::SetUp,
         Self::Maintenance,
     ];
@@ -105,6 +107,7 @@ impl HelpGroup {
             Self::Review => "Review",
             Self::AgentsAtWork => "Agents at work",
             Self::Programs => "Programs",
+            Self::Jobs => "CI jobs",
             Self::SetUp => "Set up",
             Self::Maintenance => "Maintenance",
         }

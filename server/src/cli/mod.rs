@@ -16,6 +16,7 @@ mod files;
 pub mod front_ends;
 mod help;
 mod history;
+pub mod jobs;
 pub mod options;
 mod restore;
 mod review;

@@ -29,6 +29,14 @@ pub fn main() -> ExitCode {
     dispatch(cli, &out).unwrap_or_else(|error| report(error, &out))
 }
 
+/// Runs as the supervisor of a job's step.
+pub fn supervise() -> ExitCode {
+    match backstitch_job::step::supervise::supervise() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
 fn dispatch(cli: Cli, out: &Out) -> CliResult<ExitCode> {
     let global = &cli.global;
     cli::refuse_agents(&cli.command, global)?;
@@ -41,6 +49,7 @@ fn dispatch(cli: Cli, out: &Out) -> CliResult<ExitCode> {
                 command: options.command,
             }));
         }
+        CliCommand::Job(options) => return cli::jobs::run(options, global, out),
         CliCommand::Demo(options) => show_demo(options, out),
         CliCommand::Setup(options) => setup::run(&options, global, out),
         CliCommand::Hook(options) => {

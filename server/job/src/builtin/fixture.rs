@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Builtin, BuiltinError, BuiltinOptions, Call, Done};
+use super::{ActionCall, ActionResult, Builtin, BuiltinError, BuiltinOptions};
 use crate::place::RunPlace;
 use crate::place::environment::{EnvironmentOptions, Host, base};
-use crate::repository::Repository;
+use crate::repository::ProjectRepository;
 use crate::small_disk::SmallDisk;
 
 pub(super) struct Fixture {
@@ -86,7 +86,7 @@ impl Fixture {
     /// The run, made at the first call.
     pub fn place(&mut self) -> &RunPlace {
         if self.place.is_none() {
-            let repository = Repository::of(&self.root).expect("a repository");
+            let repository = ProjectRepository::of(&self.root).expect("a repository");
             let place =
                 RunPlace::create(&self.jobs, "ci.yml", "build", &repository).expect("a run");
             let mut host = Host::of_process();
@@ -112,7 +112,7 @@ impl Fixture {
     }
 
     pub fn in_place(&mut self) {
-        let repository = Repository::of(&self.root).expect("a repository");
+        let repository = ProjectRepository::of(&self.root).expect("a repository");
         let place = RunPlace::in_place(&self.jobs, "ci.yml", "build", &repository);
         self.place = Some(place.expect("a run"));
     }
@@ -121,7 +121,11 @@ impl Fixture {
         self.place().workspace.clone()
     }
 
-    pub fn run(&mut self, name: &str, inputs: &[(&str, &str)]) -> Result<Done, BuiltinError> {
+    pub fn run(
+        &mut self,
+        name: &str,
+        inputs: &[(&str, &str)],
+    ) -> Result<ActionResult, BuiltinError> {
         self.call(name, inputs, &[], false)
     }
 
@@ -130,7 +134,7 @@ impl Fixture {
         name: &str,
         inputs: &[(&str, &str)],
         state: &[(String, String)],
-    ) -> Result<Done, BuiltinError> {
+    ) -> Result<ActionResult, BuiltinError> {
         self.call(name, inputs, state, true)
     }
 
@@ -140,15 +144,15 @@ impl Fixture {
         inputs: &[(&str, &str)],
         state: &[(String, String)],
         is_post: bool,
-    ) -> Result<Done, BuiltinError> {
+    ) -> Result<ActionResult, BuiltinError> {
         self.place();
-        let repository = Repository::of(&self.root).expect("a repository");
+        let repository = ProjectRepository::of(&self.root).expect("a repository");
         let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let inputs: Vec<_> = inputs.iter().map(pair).collect();
         let printed = &mut self.printed;
         printed.clear();
         let (name, version) = name.split_once('@').unwrap_or((name, "v9"));
-        let call = Call {
+        let call = ActionCall {
             version,
             inputs: &inputs,
             place: self.place.as_ref().expect("a run"),
@@ -235,7 +239,7 @@ pub(super) fn state_of(dir: &Path) -> Vec<(PathBuf, String)> {
     all
 }
 
-pub(super) fn output_of<'a>(done: &'a Done, name: &str) -> Option<&'a str> {
+pub(super) fn output_of<'a>(done: &'a ActionResult, name: &str) -> Option<&'a str> {
     let named = |(known, _): &&(String, String)| known == name;
     done.outputs
         .iter()

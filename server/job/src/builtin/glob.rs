@@ -15,20 +15,20 @@ const MAX_VISITS: usize = 2_000_000;
 /// Patterns in their order: a later one decides over an earlier one.
 #[derive(Debug)]
 pub(super) struct Globs {
-    patterns: Vec<Pattern>,
+    patterns: Vec<PathPattern>,
 }
 
 #[derive(Debug)]
-struct Pattern {
+struct PathPattern {
     is_excluding: bool,
     is_directory_only: bool,
-    segments: Vec<Segment>,
+    segments: Vec<PathSegment>,
     /// The directories before the first wildcard.
     search_path: PathBuf,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Segment {
+enum PathSegment {
     /// `**`: any number of directories.
     Globstar,
     Name(Vec<NamePart>),
@@ -76,13 +76,15 @@ impl Globs {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let pattern = Pattern::parse(line, directory, home)?;
+            let pattern = PathPattern::parse(line, directory, home)?;
             let last = pattern.segments.last();
-            if has_descendants && (pattern.is_directory_only || last != Some(&Segment::Globstar)) {
+            if has_descendants
+                && (pattern.is_directory_only || last != Some(&PathSegment::Globstar))
+            {
                 let mut segments = pattern.segments.clone();
-                segments.push(Segment::Globstar);
+                segments.push(PathSegment::Globstar);
                 let search_path = pattern.search_path.clone();
-                patterns.push(Pattern {
+                patterns.push(PathPattern {
                     segments,
                     search_path,
                     is_directory_only: false,
@@ -221,8 +223,8 @@ fn existing(path: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-impl Pattern {
-    fn parse(line: &str, directory: &Path, home: &str) -> Result<Pattern, String> {
+impl PathPattern {
+    fn parse(line: &str, directory: &Path, home: &str) -> Result<PathPattern, String> {
         let excluded = line.strip_prefix('!');
         // further signs turn the meaning back and forth
         let is_excluding = line.len().wrapping_sub(line.trim_start_matches('!').len()) % 2 == 1;
@@ -238,7 +240,7 @@ impl Pattern {
             }
             _ => text.to_owned(),
         };
-        let mut segments: Vec<Segment> = Vec::new();
+        let mut segments: Vec<PathSegment> = Vec::new();
         if !text.starts_with('/') {
             segments.extend(literal(directory));
         }
@@ -248,15 +250,15 @@ impl Pattern {
                 ".." => {
                     segments.pop();
                 }
-                "**" if segments.last() == Some(&Segment::Globstar) => {}
-                "**" => segments.push(Segment::Globstar),
-                name => segments.push(Segment::Name(parts(name.as_bytes()))),
+                "**" if segments.last() == Some(&PathSegment::Globstar) => {}
+                "**" => segments.push(PathSegment::Globstar),
+                name => segments.push(PathSegment::Name(parts(name.as_bytes()))),
             }
         }
-        let plain = segments.iter().map_while(Segment::literal);
+        let plain = segments.iter().map_while(PathSegment::literal);
         let mut search_path = PathBuf::from("/");
         search_path.extend(plain.map(|name| PathBuf::from(std::ffi::OsStr::from_bytes(&name))));
-        Ok(Pattern {
+        Ok(PathPattern {
             is_excluding,
             is_directory_only: text.ends_with('/'),
             segments,
@@ -285,8 +287,8 @@ impl Pattern {
                 .filter(|(place, _)| states[*place])
             {
                 match segment {
-                    Segment::Globstar => next[place] = true,
-                    Segment::Name(parts) => next[place + 1] |= is_name(parts, name.as_bytes()),
+                    PathSegment::Globstar => next[place] = true,
+                    PathSegment::Name(parts) => next[place + 1] |= is_name(parts, name.as_bytes()),
                 }
             }
             self.pass_globstars(&mut next);
@@ -297,16 +299,16 @@ impl Pattern {
 
     fn pass_globstars(&self, states: &mut [bool]) {
         for (place, segment) in self.segments.iter().enumerate() {
-            if states[place] && *segment == Segment::Globstar {
+            if states[place] && *segment == PathSegment::Globstar {
                 states[place + 1] = true;
             }
         }
     }
 }
 
-impl Segment {
+impl PathSegment {
     fn literal(&self) -> Option<Vec<u8>> {
-        let Segment::Name(parts) = self else {
+        let PathSegment::Name(parts) = self else {
             return None;
         };
         let byte = |token: &NamePart| match token {
@@ -317,7 +319,7 @@ impl Segment {
     }
 }
 
-fn literal(directory: &Path) -> impl Iterator<Item = Segment> {
+fn literal(directory: &Path) -> impl Iterator<Item = PathSegment> {
     let names = directory
         .components()
         .filter_map(|component| match component {
@@ -330,7 +332,7 @@ fn literal(directory: &Path) -> impl Iterator<Item = Segment> {
             ),
             _ => None,
         });
-    names.map(Segment::Name)
+    names.map(PathSegment::Name)
 }
 
 /// A path of which no character is a wildcard.

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 use crate::place::RunPlace;
 use crate::place::environment::Host;
-use crate::repository::Repository;
+use crate::repository::ProjectRepository;
 use inputs::Inputs;
 
 /// One action of the table.
@@ -86,13 +86,13 @@ pub struct BuiltinOptions {
 }
 
 /// One step that uses an action.
-pub struct Call<'a> {
+pub struct ActionCall<'a> {
     /// The part of `uses` behind `@`.
     pub version: &'a str,
     /// Values of `with`, with names as written.
     pub inputs: &'a [(String, String)],
     pub place: &'a RunPlace,
-    pub repository: &'a Repository,
+    pub repository: &'a ProjectRepository,
     /// Environment of the step.
     pub environment: &'a [(String, String)],
     /// Takes a line of output, which may be a workflow command.
@@ -102,7 +102,7 @@ pub struct Call<'a> {
     pub state: &'a [(String, String)],
 }
 
-impl std::fmt::Debug for Call<'_> {
+impl std::fmt::Debug for ActionCall<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // values of inputs may be secrets
         f.debug_struct("Call").finish_non_exhaustive()
@@ -111,7 +111,7 @@ impl std::fmt::Debug for Call<'_> {
 
 /// Effects of an action on the steps after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Done {
+pub struct ActionResult {
     pub outputs: Vec<(String, String)>,
     pub environment: Vec<(String, String)>,
     /// Values for the post part.
@@ -150,7 +150,7 @@ impl Builtin {
     }
 
     /// Runs the main part.
-    pub fn run(self, mut call: Call<'_>) -> Result<Done, BuiltinError> {
+    pub fn run(self, mut call: ActionCall<'_>) -> Result<ActionResult, BuiltinError> {
         match self {
             Builtin::ActionsRsToolchain => tools::actions_rs(&mut call),
             Builtin::RustToolchain => tools::dtolnay(&mut call),
@@ -173,11 +173,11 @@ impl Builtin {
 
     /// Runs the post part. Only `actions/cache` has one with an effect. That of the checkout would remove a token, and those of the
     /// tools would save caches that are kept anyway.
-    pub fn post(self, mut call: Call<'_>) -> Result<Done, BuiltinError> {
+    pub fn post(self, mut call: ActionCall<'_>) -> Result<ActionResult, BuiltinError> {
         if self == Builtin::Cache {
             Ok(cache::post(&mut call)?)
         } else {
-            Ok(Done::default())
+            Ok(ActionResult::default())
         }
     }
 
@@ -191,7 +191,7 @@ impl Builtin {
     }
 }
 
-impl<'a> Call<'a> {
+impl<'a> ActionCall<'a> {
     fn given(&self) -> Inputs<'a> {
         Inputs(self.inputs)
     }

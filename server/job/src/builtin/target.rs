@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use super::Call;
+use super::ActionCall;
 
 /// The absolute path of an input, relative to the workspace; `~` is the home of the step.
-pub(super) fn absolute(call: &Call<'_>, path: &str) -> PathBuf {
+pub(super) fn absolute(call: &ActionCall<'_>, path: &str) -> PathBuf {
     let home = call.variable("HOME").unwrap_or("/");
     let path = match path.strip_prefix('~') {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {
@@ -28,7 +28,7 @@ pub(super) fn absolute(call: &Call<'_>, path: &str) -> PathBuf {
 }
 
 /// Refuses a path of the user: a workflow that names one would read or replace the user's files.
-pub(super) fn check_allowed(call: &Call<'_>, path: &Path) -> Result<(), String> {
+pub(super) fn check_allowed(call: &ActionCall<'_>, path: &Path) -> Result<(), String> {
     let real = real_path(path);
     let is_in = |dir: &Path| real.starts_with(real_path(dir));
     let is_of_run =

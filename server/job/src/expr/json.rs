@@ -9,14 +9,14 @@ use super::value::{Dict, Value};
 /// The deepest nesting that is read, as GitHub's runner has it.
 const MAX_DEPTH: usize = 64;
 
-type Sink<'a> = dyn FnMut(&str) -> Result<(), ExpressionError> + 'a;
+type JsonSink<'a> = dyn FnMut(&str) -> Result<(), ExpressionError> + 'a;
 
 /// Writes a value with an indentation of two spaces.
-pub(super) fn write(value: &Value, sink: &mut Sink<'_>) -> Result<(), ExpressionError> {
+pub(super) fn write(value: &Value, sink: &mut JsonSink<'_>) -> Result<(), ExpressionError> {
     write_at(value, 1, sink)
 }
 
-fn write_at(value: &Value, depth: usize, sink: &mut Sink<'_>) -> Result<(), ExpressionError> {
+fn write_at(value: &Value, depth: usize, sink: &mut JsonSink<'_>) -> Result<(), ExpressionError> {
     let line = |depth: usize| format!("\n{}", "  ".repeat(depth));
     match value {
         Value::Null => sink("null"),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::differences::reason;
 use super::node::{Answer, Told, answers};
-use crate::position::Problem;
+use crate::position::WorkflowProblem;
 use crate::workflow::{self, Body};
 
 #[derive(Debug)]
@@ -96,7 +96,7 @@ fn read(case: &Case) -> Ours {
         let (workflow, problems) = workflow::read("file.yml", &case.text);
         (problems, workflow.as_ref().map(jobs))
     };
-    let told = |problem: &Problem| Told {
+    let told = |problem: &WorkflowProblem| Told {
         line: problem.range.map(|range| range.start.line),
         column: problem.range.map(|range| range.start.column),
         message: without_place(&problem.message).to_owned(),
@@ -126,7 +126,7 @@ fn jobs(workflow: &workflow::Workflow) -> Value {
             .collect(),
         Body::Call(_) => Vec::new(),
     };
-    let job = |job: &workflow::Job| json!({"id": job.id.value, "if": job.condition, "steps": steps(&job.body)});
+    let job = |job: &workflow::WorkflowJob| json!({"id": job.id.value, "if": job.condition, "steps": steps(&job.body)});
     workflow.jobs.iter().map(job).collect()
 }
 

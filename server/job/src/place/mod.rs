@@ -21,7 +21,7 @@ pub(crate) use remove::{empty_tree, remove_tree};
 pub(crate) use shims::{corepack_script, write_program};
 pub(crate) use write::{WithPath, write_durably};
 
-use crate::repository::Repository;
+use crate::repository::ProjectRepository;
 
 /// Characters of a workflow's and of a job's name that a directory's name has.
 const MAX_NAME: usize = 40;
@@ -66,7 +66,7 @@ impl RunPlace {
         jobs_dir: &Path,
         workflow: &str,
         job: &str,
-        repository: &Repository,
+        repository: &ProjectRepository,
     ) -> io::Result<RunPlace> {
         RunPlace::new(jobs_dir, workflow, job, repository, false)
     }
@@ -76,7 +76,7 @@ impl RunPlace {
         jobs_dir: &Path,
         workflow: &str,
         job: &str,
-        repository: &Repository,
+        repository: &ProjectRepository,
     ) -> io::Result<RunPlace> {
         RunPlace::new(jobs_dir, workflow, job, repository, true)
     }
@@ -85,7 +85,7 @@ impl RunPlace {
         jobs_dir: &Path,
         workflow: &str,
         job: &str,
-        repository: &Repository,
+        repository: &ProjectRepository,
         is_in_place: bool,
     ) -> io::Result<RunPlace> {
         create_private(jobs_dir)?;
@@ -153,7 +153,7 @@ pub(crate) fn create_private(dir: &Path) -> io::Result<()> {
 }
 
 /// The user's directory and its remote, by path and as `file://`.
-fn protected(repository: &Repository) -> Vec<String> {
+fn protected(repository: &ProjectRepository) -> Vec<String> {
     let storage = repository.git.as_ref();
     let mut paths = vec![repository.root.clone()];
     paths.extend(storage.map(|git| git.git_dir.clone()));

@@ -7,10 +7,10 @@ use super::environment::{EnvironmentOptions, Host, base};
 use super::*;
 use crate::small_disk::SmallDisk;
 
-fn project(dir: &Path) -> Repository {
+fn project(dir: &Path) -> ProjectRepository {
     let root = dir.join("project");
     fs::create_dir_all(&root).expect("a directory");
-    Repository::of(&root).expect("a folder")
+    ProjectRepository::of(&root).expect("a folder")
 }
 
 fn record(place: &RunPlace, started: u64) -> RunRecord {

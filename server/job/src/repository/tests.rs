@@ -81,11 +81,11 @@ fn a_folder_without_git_has_clear_values() {
     let dir = tempfile::tempdir().expect("a directory");
     let project = dir.path().join("project");
     fs::create_dir(&project).expect("a directory");
-    let found = Repository::of(&project).expect("a folder");
+    let found = ProjectRepository::of(&project).expect("a folder");
     assert_eq!(found.name, "project");
     assert_eq!((found.sha, found.git, found.origin), (None, None, None));
     assert_eq!(found.git_ref, "refs/heads/main");
-    let missing = Repository::of(&dir.path().join("none")).expect_err("an error");
+    let missing = ProjectRepository::of(&dir.path().join("none")).expect_err("an error");
     assert!(missing.to_string().contains("none"), "{missing}");
 }
 
@@ -94,13 +94,13 @@ fn facts_of_a_repository() {
     let dir = tempfile::tempdir().expect("a directory");
     let root = dir.path().canonicalize().expect("a path");
     git(&root, &["init", "-q"]);
-    let empty = Repository::of(&root).expect("a repository");
+    let empty = ProjectRepository::of(&root).expect("a repository");
     assert_eq!(empty.sha, None);
     assert_eq!(empty.git_ref, "refs/heads/main");
     assert!(!empty.is_dirty);
     fs::create_dir(root.join("sub")).expect("a directory");
     fs::write(root.join("sub/a"), "a").expect("a file");
-    assert!(Repository::of(&root).expect("a repository").is_dirty);
+    assert!(ProjectRepository::of(&root).expect("a repository").is_dirty);
     git(&root, &["add", "."]);
     git(&root, &["commit", "-qm", "One"]);
     git(
@@ -112,7 +112,7 @@ fn facts_of_a_repository() {
             "https://t:secret@github.com/acme/tool.git",
         ],
     );
-    let found = Repository::of(&root.join("sub")).expect("a repository");
+    let found = ProjectRepository::of(&root.join("sub")).expect("a repository");
     assert_eq!(found.root, root);
     assert_eq!(found.full_name(), "acme/tool");
     assert_eq!(
@@ -127,7 +127,7 @@ fn facts_of_a_repository() {
     assert_eq!(found.ref_name(), "main");
     git(&root, &["tag", "v1"]);
     git(&root, &["checkout", "-q", "--detach"]);
-    let detached = Repository::of(&root).expect("a repository");
+    let detached = ProjectRepository::of(&root).expect("a repository");
     assert_eq!(
         (detached.git_ref.as_str(), detached.ref_name()),
         ("refs/tags/v1", "v1")
@@ -144,7 +144,7 @@ fn worktrees_and_bare_repositories() {
     git(&root, &["init", "-q"]);
     git(&root, &["commit", "-q", "--allow-empty", "-m", "One"]);
     git(&root, &["worktree", "add", "-q", "-b", "topic", "../topic"]);
-    let topic = Repository::of(&dir.join("topic")).expect("a worktree");
+    let topic = ProjectRepository::of(&dir.join("topic")).expect("a worktree");
     assert_eq!(topic.root, dir.join("topic"));
     assert_eq!(topic.git_ref, "refs/heads/topic");
     let storage = topic.git.expect("storage");
@@ -153,7 +153,7 @@ fn worktrees_and_bare_repositories() {
         &dir,
         &["clone", "-q", "--bare", "--no-local", "project", "bare.git"],
     );
-    let bare = Repository::of(&dir.join("bare.git")).expect("a bare repository");
+    let bare = ProjectRepository::of(&dir.join("bare.git")).expect("a bare repository");
     assert!(bare.git.expect("storage").is_bare);
     assert_eq!(bare.root, dir.join("bare.git"));
     assert_eq!(bare.name, "project");
@@ -175,7 +175,7 @@ fn reading_changes_nothing() {
     fs::write(&hook, "#!/bin/sh\ntouch hooked\n").expect("a hook");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(&hook, mode).expect("a mode");
-    assert!(!Repository::of(root).expect("a repository").is_dirty);
+    assert!(!ProjectRepository::of(root).expect("a repository").is_dirty);
     assert_eq!(fs::read(root.join(".git/index")).expect("the index"), index);
     assert!(!root.join("hooked").exists());
 }
@@ -194,6 +194,6 @@ fn reading_starts_no_filter_of_the_repository() {
     git(root, &["config", "filter.x.clean", &clean]);
     git(root, &["config", "filter.x.required", "true"]);
     fs::write(root.join("a"), "b").expect("a file");
-    assert!(Repository::of(root).expect("a repository").is_dirty);
+    assert!(ProjectRepository::of(root).expect("a repository").is_dirty);
     assert!(!root.join("filtered").exists());
 }

@@ -20,9 +20,9 @@ pub struct CommandFiles {
     pub summary: PathBuf,
 }
 
-/// What a step wrote.
+/// Content of a step's command files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct FileCommands {
     pub env: Vec<(String, String)>,
     pub outputs: Vec<(String, String)>,
     /// Directories in the order of the file.
@@ -85,9 +85,9 @@ impl CommandFiles {
     }
 
     /// Reads all files after the step.
-    pub fn read(&self) -> Written {
-        let mut written = Written::default();
-        let pairs_of = |name: &str, file: &Path, written: &mut Written| match text_of(file)
+    pub fn read(&self) -> FileCommands {
+        let mut written = FileCommands::default();
+        let pairs_of = |name: &str, file: &Path, written: &mut FileCommands| match text_of(file)
             .and_then(|text| pairs(&text))
         {
             Ok(pairs) => pairs,

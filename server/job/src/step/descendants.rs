@@ -11,6 +11,12 @@ const MAX_ROUNDS: usize = 1000;
 /// Living processes below `root`, from `/proc`. A subreaper keeps those whose parent has ended below itself.
 #[cfg(target_os = "linux")]
 pub fn descendants(root: Pid) -> io::Result<Vec<Pid>> {
+    descendants_but(root, &[])
+}
+
+/// The same without some children and all below them.
+#[cfg(target_os = "linux")]
+pub fn descendants_but(root: Pid, left_out: &[i32]) -> io::Result<Vec<Pid>> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     let mut dead = HashSet::new();
     for entry in fs::read_dir("/proc")? {
@@ -37,6 +43,9 @@ pub fn descendants(root: Pid) -> io::Result<Vec<Pid>> {
     let mut left = vec![root.as_raw_nonzero().get()];
     while let Some(pid) = left.pop() {
         for child in children.remove(&pid).unwrap_or_default() {
+            if left_out.contains(&child) {
+                continue;
+            }
             left.push(child);
             if !dead.contains(&child) {
                 found.extend(Pid::from_raw(child));
@@ -58,6 +67,11 @@ fn state_and_parent(stat: &str) -> Option<(&str, i32)> {
 /// Elsewhere nobody lists them: the group of the step is all that is known.
 #[cfg(not(target_os = "linux"))]
 pub fn descendants(_root: Pid) -> io::Result<Vec<Pid>> {
+    Ok(Vec::new())
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn descendants_but(_root: Pid, _left_out: &[i32]) -> io::Result<Vec<Pid>> {
     Ok(Vec::new())
 }
 

@@ -35,7 +35,7 @@ pub struct Masked {
 }
 
 impl Masks {
-    /// Adds a secret: the value, each of its lines, and the forms in which programs print them. A blank value is no secret.
+    /// Adds a secret: the value, each of its lines, and the forms in which programs print them. A blank value is left out.
     pub fn add(&self, value: &str) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if value.trim().is_empty() || known.values.iter().any(|known| known == value) {
@@ -73,8 +73,8 @@ impl Masks {
         }
     }
 
-    /// Replaces all secrets of the first `limit` bytes. A secret across the limit, or one that the input cuts off, is left for the
-    /// next call, unless `limit` is the end of the text.
+    /// Replaces all secrets of the first `limit` bytes. A secret that crosses the limit is masked whole.
+    /// The input needs [`Masks::longest`] more bytes than `limit`, unless it ends there.
     pub fn masked(&self, input: &[u8], limit: usize) -> Masked {
         let Some(search) = self.search() else {
             let used = limit.min(input.len());

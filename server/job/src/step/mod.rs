@@ -11,4 +11,4 @@ pub mod stop;
 pub mod supervise;
 mod wire;
 
-pub use wire::Program;
+pub use wire::StepProgram;

@@ -6,57 +6,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::commands::{CommandName, WorkflowCommand, resumes};
 use super::mask::Masks;
-use super::process::{Sink, Stream};
+use super::process::OutputSink;
+use crate::report::{Annotation, Level, RunReport, Stream};
 
 /// Bytes after which a line is cut.
 const MAX_LINE: usize = 64 * 1024;
 /// Bytes that a line with a workflow command may have.
 const MAX_COMMAND: usize = 16 * 1024 * 1024;
 
-/// Receiver of what happens in a step. All texts are masked.
-pub trait StepReport: Send {
-    /// One or more whole lines, or a part of a line that is too long, with their line ends.
-    fn output(&mut self, stream: Stream, text: &[u8]);
-    /// A group of lines begins, with a title, or ends.
-    fn group(&mut self, title: Option<&str>);
-    fn annotation(&mut self, annotation: &Annotation);
-}
-
-/// A message of `::error::` and its kin, or of the runner.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Annotation {
-    pub level: Level,
-    pub message: String,
-    pub title: Option<String>,
-    /// Path as the step gave it.
-    pub file: Option<String>,
-    /// Line and column from 1.
-    pub line: Option<u32>,
-    pub column: Option<u32>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    Debug,
-    Notice,
-    Warning,
-    Error,
-}
-
-impl Level {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Level::Debug => "debug",
-            Level::Notice => "notice",
-            Level::Warning => "warning",
-            Level::Error => "error",
-        }
-    }
-}
-
-/// What the commands in a step's output asked for.
+/// Effects that the commands in a step's output ask for.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct OutputCommands {
     pub outputs: Vec<(String, String)>,
     pub state: Vec<(String, String)>,
     pub env: Vec<(String, String)>,
@@ -66,10 +26,10 @@ pub struct Asked {
 }
 
 /// The reader of a step's output.
-pub struct Output {
+pub struct StepOutput {
     masks: Masks,
     log: Option<File>,
-    report: Arc<Mutex<dyn StepReport>>,
+    report: Arc<Mutex<dyn RunReport>>,
     /// Bytes after the last line end, of standard output and of standard error.
     rest: [Vec<u8>; 2],
     /// The token that ends `stop-commands`.
@@ -81,12 +41,12 @@ pub struct Output {
     echo: bool,
     /// The step has ended: what comes now is of processes that it left, and goes to the log alone.
     late: bool,
-    asked: Asked,
+    asked: OutputCommands,
     /// The reason why the log is not complete.
     log_error: Option<String>,
 }
 
-impl std::fmt::Debug for Output {
+impl std::fmt::Debug for StepOutput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Output")
             .field("asked", &self.asked)
@@ -94,9 +54,9 @@ impl std::fmt::Debug for Output {
     }
 }
 
-impl Output {
-    pub fn new(masks: Masks, log: Option<File>, report: Arc<Mutex<dyn StepReport>>) -> Output {
-        Output {
+impl StepOutput {
+    pub fn new(masks: Masks, log: Option<File>, report: Arc<Mutex<dyn RunReport>>) -> StepOutput {
+        StepOutput {
             masks,
             log,
             report,
@@ -106,21 +66,25 @@ impl Output {
             debug: false,
             echo: false,
             late: false,
-            asked: Asked::default(),
+            asked: OutputCommands::default(),
             log_error: None,
         }
     }
 
     /// Ends the output of the step: the rest without a line end is a line. Returns what its commands asked for.
-    pub fn finish(&mut self) -> Asked {
+    pub fn finish(&mut self) -> OutputCommands {
         for stream in [Stream::Stdout, Stream::Stderr] {
             let rest = std::mem::take(&mut self.rest[place(stream)]);
             if !rest.is_empty() {
                 self.line(stream, &rest);
             }
         }
-        self.late = true;
         std::mem::take(&mut self.asked)
+    }
+
+    /// Ends the reports: what processes that the step left running print from now on goes to the log alone.
+    pub fn close(&mut self) {
+        self.late = true;
     }
 
     /// The reason why the log is not complete, such as a full disk.
@@ -138,6 +102,14 @@ impl Output {
             line: None,
             column: None,
         });
+    }
+
+    /// Writes the header of a step to the log alone.
+    pub fn header(&mut self, header: &str) {
+        if !header.is_empty() {
+            let masked = self.masks.apply(header);
+            self.write_log(format!("##[group]Run {masked}\n##[endgroup]\n").as_bytes());
+        }
     }
 
     /// Writes text of the runner, as if the step had printed it; commands in it are text.
@@ -283,24 +255,24 @@ impl Output {
 
     /// Writes a line of the runner to the log alone: the report has it in another form.
     fn mark(&mut self, _stream: Stream, line: &str) {
-        self.to_log(line.as_bytes());
-        self.to_log(b"\n");
+        self.write_log(line.as_bytes());
+        self.write_log(b"\n");
     }
 
     fn emit(&mut self, stream: Stream, text: &[u8]) {
-        self.to_log(text);
+        self.write_log(text);
         self.to_report(|report| report.output(stream, text));
     }
 
-    fn to_log(&mut self, text: &[u8]) {
+    fn write_log(&mut self, text: &[u8]) {
         let Some(log) = &mut self.log else { return };
         if let Err(error) = log.write_all(text) {
-            // the step goes on; the reader hears of the gap
+            // the step continues; the gap is reported
             self.log_error.get_or_insert_with(|| error.to_string());
         }
     }
 
-    fn to_report(&self, call: impl FnOnce(&mut dyn StepReport)) {
+    fn to_report(&self, call: impl FnOnce(&mut dyn RunReport)) {
         if !self.late {
             call(&mut *self.report.lock().unwrap_or_else(PoisonError::into_inner));
         }
@@ -320,7 +292,7 @@ impl Output {
     }
 }
 
-impl Sink for Output {
+impl OutputSink for StepOutput {
     fn output(&mut self, stream: Stream, bytes: &[u8]) {
         let end = bytes.iter().rposition(|byte| *byte == b'\n');
         let rest = &mut self.rest[place(stream)];
@@ -393,6 +365,7 @@ fn annotation_of(command: &WorkflowCommand) -> Annotation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::{JobEnd, JobName, StepEnd, StepName};
 
     #[derive(Default)]
     struct Seen {
@@ -400,7 +373,12 @@ mod tests {
         notes: Vec<String>,
     }
 
-    impl StepReport for Seen {
+    impl RunReport for Seen {
+        fn job_started(&mut self, _: &JobName) {}
+        fn step_started(&mut self, _: &StepName) {}
+        fn step_ended(&mut self, _: &StepName, _: &StepEnd) {}
+        fn notice(&mut self, _: &str) {}
+        fn job_ended(&mut self, _: &JobName, _: &JobEnd) {}
         fn output(&mut self, _: Stream, text: &[u8]) {
             self.text.push_str(&String::from_utf8_lossy(text));
         }
@@ -416,13 +394,13 @@ mod tests {
         }
     }
 
-    fn read(pieces: &[&str]) -> (Asked, Arc<Mutex<Seen>>, Masks) {
+    fn read(pieces: &[&str]) -> (OutputCommands, Arc<Mutex<Seen>>, Masks) {
         let seen = Arc::new(Mutex::new(Seen::default()));
         let masks = Masks::default();
-        let mut output = Output::new(
+        let mut output = StepOutput::new(
             masks.clone(),
             None,
-            Arc::clone(&seen) as Arc<Mutex<dyn StepReport>>,
+            Arc::clone(&seen) as Arc<Mutex<dyn RunReport>>,
         );
         for piece in pieces {
             output.output(Stream::Stdout, piece.as_bytes());
@@ -476,7 +454,8 @@ mod tests {
         let seen = Arc::new(Mutex::new(Seen::default()));
         let masks = Masks::default();
         masks.add("SECRET-VALUE");
-        let mut output = Output::new(masks, None, Arc::clone(&seen) as Arc<Mutex<dyn StepReport>>);
+        let mut output =
+            StepOutput::new(masks, None, Arc::clone(&seen) as Arc<Mutex<dyn RunReport>>);
         let line = format!(
             "{}SECRET-VALUE{}",
             "a".repeat(MAX_LINE - 5),

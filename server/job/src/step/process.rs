@@ -14,8 +14,10 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::stop::Stop;
-use super::wire::{Order, Program, Word};
+use super::descendants::descendants_but;
+use super::stop::StopRequest;
+use super::wire::{StepProgram, SupervisorOrder, SupervisorWord};
+use crate::report::Stream;
 
 /// Bytes of one read from a pipe.
 const CHUNK: usize = 64 * 1024;
@@ -33,16 +35,9 @@ pub struct SupervisorCommand {
 #[derive(Debug)]
 pub struct Ready(Leftovers);
 
-/// The stream that a piece of output came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
-    Stdout,
-    Stderr,
-}
-
 /// The end of a step's program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum ProgramEnding {
     Exited(i32),
     Killed(i32),
     /// `timeout-minutes` was over; the program has been ended.
@@ -62,21 +57,44 @@ pub struct Leftovers {
 
 /// The end of a step's program, and the processes that it left running.
 #[derive(Debug)]
-pub struct Ended {
-    pub ending: Ending,
+pub struct ProgramEnd {
+    pub ending: ProgramEnding,
     pub leftovers: Leftovers,
 }
 
 /// Receiver of a step's output. It also gets what leftovers print after the end of the step.
-pub trait Sink: Send {
+pub trait OutputSink: Send {
     fn output(&mut self, stream: Stream, bytes: &[u8]);
 }
 
 /// Limits of one step.
 #[derive(Debug)]
-pub struct Limits<'a> {
+pub struct ProgramLimits<'a> {
     pub deadline: Option<Instant>,
-    pub stop: &'a Stop,
+    pub stop: &'a StopRequest,
+}
+
+/// Makes this process the parent of processes whose own parents end, so that those of a killed supervisor can be ended.
+pub fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+/// Ends the processes that a killed supervisor left to this one: all below it but the supervisors that are known.
+pub fn end_orphans<'a>(known: impl Iterator<Item = &'a Leftovers>) {
+    let known: Vec<i32> = known
+        .filter_map(|left| i32::try_from(left.child.id()).ok())
+        .collect();
+    let since = Instant::now();
+    while since.elapsed() < END_TIMEOUT {
+        let left = descendants_but(rustix::process::getpid(), &known).unwrap_or_default();
+        if left.is_empty() {
+            return;
+        }
+        for pid in left {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+    }
 }
 
 impl SupervisorCommand {
@@ -93,20 +111,24 @@ impl SupervisorCommand {
 }
 
 impl Ready {
+    pub fn leftovers(&self) -> &Leftovers {
+        &self.0
+    }
+
     /// Runs a program to its end, and gives its output to the sink. The error is about the start: `NotFound` if the program or the
     /// directory is not there.
     pub fn run(
         self,
-        program: &Program,
-        limits: &Limits,
-        sink: &Arc<Mutex<dyn Sink>>,
-    ) -> io::Result<Ended> {
+        program: &StepProgram,
+        limits: &ProgramLimits,
+        sink: &Arc<Mutex<dyn OutputSink>>,
+    ) -> io::Result<ProgramEnd> {
         let Ready(mut leftovers) = self;
         program.write(&mut leftovers.socket)?;
         let stdout = leftovers.child.stdout.take().map(OwnedFd::from);
         let stderr = leftovers.child.stderr.take().map(OwnedFd::from);
-        let pipes = Pipes::of([(Stream::Stdout, stdout), (Stream::Stderr, stderr)])?;
-        let mut watch = Watch {
+        let pipes = OutputPipes::of([(Stream::Stdout, stdout), (Stream::Stderr, stderr)])?;
+        let mut watch = ProgramWatch {
             pipes,
             socket: leftovers.socket.try_clone()?,
             words: Vec::new(),
@@ -123,7 +145,7 @@ impl Ready {
         let ending = match ending {
             Some(Ok(ending)) => ending,
             Some(Err(number)) => return Err(io::Error::from_raw_os_error(number)),
-            None => Ending::SupervisorLost,
+            None => ProgramEnding::SupervisorLost,
         };
         if watch.asked.is_some() {
             leftovers.end();
@@ -131,26 +153,26 @@ impl Ready {
         if !watch.pipes.is_empty() {
             watch.pipes.drain_to(sink)?;
         }
-        Ok(Ended { ending, leftovers })
+        Ok(ProgramEnd { ending, leftovers })
     }
 }
 
 /// The wait for a step.
-struct Watch<'a> {
-    pipes: Pipes,
+struct ProgramWatch<'a> {
+    pipes: OutputPipes,
     socket: UnixStream,
     /// Bytes of a word that is not whole yet.
     words: Vec<u8>,
     deadline: Option<Instant>,
     /// The step is asked to end at so many wishes, and killed at one more.
     wishes: u8,
-    stop: &'a Stop,
-    asked: Option<Ending>,
+    stop: &'a StopRequest,
+    asked: Option<ProgramEnding>,
     /// The supervisor's word: an ending, or the number of the error that prevented the start.
-    ending: Option<Result<Ending, i32>>,
+    ending: Option<Result<ProgramEnding, i32>>,
 }
 
-impl Watch<'_> {
+impl ProgramWatch<'_> {
     /// Waits for one event, and handles it.
     fn step(&mut self, output: &mut dyn FnMut(Stream, &[u8])) -> io::Result<()> {
         let timeout = self
@@ -180,7 +202,7 @@ impl Watch<'_> {
         self.heed_wishes();
         if self.deadline.is_some_and(|at| at <= Instant::now()) {
             self.deadline = None;
-            self.ask(Ending::TimedOut, Order::Cancel);
+            self.ask(ProgramEnding::TimedOut, SupervisorOrder::Cancel);
         }
         if ready[0] {
             self.hear();
@@ -191,13 +213,13 @@ impl Watch<'_> {
     fn heed_wishes(&mut self) {
         let wishes = self.stop.wishes();
         if wishes > self.wishes {
-            self.ask(Ending::Cancelled, Order::End);
-        } else if wishes == self.wishes && self.asked != Some(Ending::Cancelled) {
-            self.ask(Ending::Cancelled, Order::Cancel);
+            self.ask(ProgramEnding::Cancelled, SupervisorOrder::End);
+        } else if wishes == self.wishes && self.asked != Some(ProgramEnding::Cancelled) {
+            self.ask(ProgramEnding::Cancelled, SupervisorOrder::Cancel);
         }
     }
 
-    fn ask(&mut self, why: Ending, order: Order) {
+    fn ask(&mut self, why: ProgramEnding, order: SupervisorOrder) {
         self.asked = Some(why);
         // a supervisor that has ended closes the socket, which is heard
         let _ = self.socket.write_all(&[order.byte()]);
@@ -207,22 +229,29 @@ impl Watch<'_> {
     fn hear(&mut self) {
         let mut bytes = [0; 64];
         match self.socket.read(&mut bytes) {
-            Ok(0) | Err(_) => self.ending = self.ending.or(Some(Ok(Ending::SupervisorLost))),
+            Ok(0) | Err(_) => self.ending = self.ending.or(Some(Ok(ProgramEnding::SupervisorLost))),
             Ok(count) => self.words.extend_from_slice(&bytes[..count]),
         }
         while let Some(word) = self.words.first_chunk::<5>().copied() {
             self.words.drain(..5);
-            match Word::of(word) {
-                Some(Word::Exited(code)) => self.ending = Some(Ok(Ending::Exited(code))),
-                Some(Word::Killed(signal)) => self.ending = Some(Ok(Ending::Killed(signal))),
-                Some(Word::Failed(number)) => self.ending = Some(Err(number)),
-                Some(Word::Started(_) | Word::Frozen(_)) | None => {}
+            match SupervisorWord::of(word) {
+                Some(SupervisorWord::Exited(code)) => {
+                    self.ending = Some(Ok(ProgramEnding::Exited(code)))
+                }
+                Some(SupervisorWord::Killed(signal)) => {
+                    self.ending = Some(Ok(ProgramEnding::Killed(signal)))
+                }
+                Some(SupervisorWord::Failed(number)) => self.ending = Some(Err(number)),
+                Some(SupervisorWord::Started(_) | SupervisorWord::Frozen(_)) | None => {}
             }
         }
     }
 
     /// The ending, after the output that was in the pipes when the program ended.
-    fn finish(&mut self, output: &mut dyn FnMut(Stream, &[u8])) -> Option<Result<Ending, i32>> {
+    fn finish(
+        &mut self,
+        output: &mut dyn FnMut(Stream, &[u8]),
+    ) -> Option<Result<ProgramEnding, i32>> {
         self.pipes.read_rest(output);
         match (self.asked, self.ending) {
             (Some(asked), Some(Ok(_))) => Some(Ok(asked)),
@@ -232,12 +261,12 @@ impl Watch<'_> {
 }
 
 /// The pipes of a step that are not at their end.
-struct Pipes {
+struct OutputPipes {
     open: Vec<(Stream, File)>,
 }
 
-impl Pipes {
-    fn of(pipes: [(Stream, Option<OwnedFd>); 2]) -> io::Result<Pipes> {
+impl OutputPipes {
+    fn of(pipes: [(Stream, Option<OwnedFd>); 2]) -> io::Result<OutputPipes> {
         let mut open = Vec::new();
         for (stream, pipe) in pipes {
             if let Some(pipe) = pipe {
@@ -245,7 +274,7 @@ impl Pipes {
                 open.push((stream, File::from(pipe)));
             }
         }
-        Ok(Pipes { open })
+        Ok(OutputPipes { open })
     }
 
     fn is_empty(&self) -> bool {
@@ -264,7 +293,7 @@ impl Pipes {
         });
     }
 
-    /// Reads the bytes that are in the pipes now. What leftovers write later is not waited for.
+    /// Reads the bytes that are in the pipes now. Later output of leftovers is not waited for.
     fn read_rest(&mut self, output: &mut dyn FnMut(Stream, &[u8])) {
         let mut chunk = vec![0; CHUNK];
         self.open.retain_mut(|(stream, pipe)| {
@@ -281,8 +310,8 @@ impl Pipes {
         });
     }
 
-    /// Reads on in the background, so that no leftover stands still at a full pipe.
-    fn drain_to(self, sink: &Arc<Mutex<dyn Sink>>) -> io::Result<()> {
+    /// Reads on in the background, so that no leftover waits at a full pipe.
+    fn drain_to(self, sink: &Arc<Mutex<dyn OutputSink>>) -> io::Result<()> {
         for (stream, mut pipe) in self.open {
             rustix::io::ioctl_fionbio(&pipe, false)?;
             let sink = Arc::clone(sink);
@@ -338,7 +367,7 @@ fn read_end(pipe: &File) -> bool {
     !hung_up
 }
 
-fn lock<'a>(sink: &'a Arc<Mutex<dyn Sink>>) -> MutexGuard<'a, dyn Sink + 'static> {
+fn lock<'a>(sink: &'a Arc<Mutex<dyn OutputSink>>) -> MutexGuard<'a, dyn OutputSink + 'static> {
     sink.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -353,7 +382,7 @@ impl Leftovers {
         if self.are_gone() {
             return;
         }
-        let _ = self.socket.write_all(&[Order::End.byte()]);
+        let _ = self.socket.write_all(&[SupervisorOrder::End.byte()]);
         let _ = self.socket.shutdown(Shutdown::Write);
         let _ = self.socket.set_read_timeout(Some(END_TIMEOUT));
         let mut rest = [0; 64];

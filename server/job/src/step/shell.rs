@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// A script and the program that runs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShellCommand {
+pub struct ScriptShell {
     /// Name of the program, or its path.
     pub program: String,
     /// Arguments as the runner shows them, with `{0}` for the script.
@@ -17,12 +17,12 @@ pub struct ShellCommand {
     pub after: &'static str,
 }
 
-impl ShellCommand {
+impl ScriptShell {
     /// The command of `shell:`, or the default one; `has_bash` tells if `bash` is on PATH.
-    pub fn of(shell: Option<&str>, has_bash: bool) -> Result<ShellCommand, String> {
+    pub fn of(shell: Option<&str>, has_bash: bool) -> Result<ScriptShell, String> {
         let plain = |line: &str, extension| {
             let mut words = split(line).into_iter();
-            ShellCommand {
+            ScriptShell {
                 program: words.next().unwrap_or_default(),
                 arguments: words.collect(),
                 extension,
@@ -36,7 +36,7 @@ impl ShellCommand {
             Some("bash") => plain("bash --noprofile --norc -e -o pipefail {0}", ".sh"),
             Some("sh") => plain("sh -e {0}", ".sh"),
             Some("python") => plain("python {0}", ".py"),
-            Some(name @ ("pwsh" | "powershell")) => ShellCommand {
+            Some(name @ ("pwsh" | "powershell")) => ScriptShell {
                 program: name.to_owned(),
                 arguments: vec!["-command".to_owned(), ". '{0}'".to_owned()],
                 extension: ".ps1",
@@ -130,14 +130,14 @@ mod tests {
     use super::*;
 
     fn shown(shell: Option<&str>) -> String {
-        ShellCommand::of(shell, true).expect("a shell").shown()
+        ScriptShell::of(shell, true).expect("a shell").shown()
     }
 
     #[test]
     fn shells_are_started_as_by_the_runner() {
         assert_eq!(shown(None), "bash -e {0}");
         assert_eq!(
-            ShellCommand::of(None, false).expect("sh").shown(),
+            ScriptShell::of(None, false).expect("sh").shown(),
             "sh -e {0}"
         );
         assert_eq!(
@@ -145,11 +145,11 @@ mod tests {
             "bash --noprofile --norc -e -o pipefail {0}"
         );
         assert_eq!(shown(Some("perl {0}")), "perl {0}");
-        let custom = ShellCommand::of(Some("bash -c \"source x; . {0}\""), true).expect("custom");
+        let custom = ScriptShell::of(Some("bash -c \"source x; . {0}\""), true).expect("custom");
         assert_eq!(
             custom.arguments_for(Path::new("/t/a.sh")),
             ["-c", "source x; . /t/a.sh"]
         );
-        assert!(ShellCommand::of(Some("perl"), true).is_err());
+        assert!(ScriptShell::of(Some("perl"), true).is_err());
     }
 }

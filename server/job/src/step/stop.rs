@@ -7,25 +7,25 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 /// A wish that several threads share. The first one cancels the job, the second one kills it.
 #[derive(Clone, Debug)]
-pub struct Stop {
-    shared: Arc<Shared>,
+pub struct StopRequest {
+    shared: Arc<StopState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct StopState {
     wishes: AtomicU8,
     bell: UnixStream,
     heard: UnixStream,
 }
 
-impl Stop {
-    pub fn new() -> io::Result<Stop> {
+impl StopRequest {
+    pub fn new() -> io::Result<StopRequest> {
         let (bell, heard) = UnixStream::pair()?;
         bell.set_nonblocking(true)?;
         heard.set_nonblocking(true)?;
         let wishes = AtomicU8::new(0);
-        Ok(Stop {
-            shared: Arc::new(Shared {
+        Ok(StopRequest {
+            shared: Arc::new(StopState {
                 wishes,
                 bell,
                 heard,
@@ -45,7 +45,7 @@ impl Stop {
         self.shared.wishes.load(Ordering::SeqCst)
     }
 
-    /// Readable after a wish, until [`Stop::quiet`].
+    /// Readable after a wish, until [`StopRequest::quiet`].
     pub(super) fn heard(&self) -> &UnixStream {
         &self.shared.heard
     }

@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process_group, wait};
 
 use super::descendants::{freeze, signal_all};
-use super::wire::{Order, Program, Word};
+use super::wire::{StepProgram, SupervisorOrder, SupervisorWord};
 
 /// Time from the first signal of a cancellation to the second, as for GitHub's runner.
 const TERMINATE_AFTER: Duration = Duration::from_millis(7500);
@@ -33,22 +33,22 @@ pub fn supervise() -> io::Result<()> {
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(getpid()))?;
-    let Some(program) = Program::read(&mut socket)? else {
+    let Some(program) = StepProgram::read(&mut socket)? else {
         return Ok(());
     };
     match start(&program) {
         Ok(main) => {
-            socket.write_all(&Word::Started(main.as_raw_nonzero().get()).bytes())?;
+            socket.write_all(&SupervisorWord::Started(main.as_raw_nonzero().get()).bytes())?;
             Supervisor::of(main, socket)?.run()
         }
         Err(error) => {
             let number = error.raw_os_error().unwrap_or(0);
-            socket.write_all(&Word::Failed(number).bytes())
+            socket.write_all(&SupervisorWord::Failed(number).bytes())
         }
     }
 }
 
-fn start(program: &Program) -> io::Result<Pid> {
+fn start(program: &StepProgram) -> io::Result<Pid> {
     let child = Command::new(&program.program)
         .args(&program.arguments)
         .current_dir(&program.directory)
@@ -112,7 +112,7 @@ impl Supervisor {
                 match self.socket.read(&mut byte) {
                     // the run has ended, maybe by a kill
                     Ok(0) | Err(_) => return self.end(),
-                    Ok(_) => self.carry_out(Order::of(byte[0]))?,
+                    Ok(_) => self.carry_out(SupervisorOrder::of(byte[0]))?,
                 }
             }
             if let Some((at, signal)) = self.next_signal
@@ -123,17 +123,18 @@ impl Supervisor {
         }
     }
 
-    fn carry_out(&mut self, order: Option<Order>) -> io::Result<()> {
+    fn carry_out(&mut self, order: Option<SupervisorOrder>) -> io::Result<()> {
         let this = getpid();
         match order {
-            Some(Order::Cancel) => self.send_next(Signal::INT)?,
-            Some(Order::End) => self.end()?,
-            Some(Order::Freeze) => {
+            Some(SupervisorOrder::Cancel) => self.send_next(Signal::INT)?,
+            Some(SupervisorOrder::End) => self.end()?,
+            Some(SupervisorOrder::Freeze) => {
                 let frozen = freeze(this)?.len();
                 let count = i32::try_from(frozen).unwrap_or(i32::MAX);
-                self.socket.write_all(&Word::Frozen(count).bytes())?;
+                self.socket
+                    .write_all(&SupervisorWord::Frozen(count).bytes())?;
             }
-            Some(Order::Thaw) => {
+            Some(SupervisorOrder::Thaw) => {
                 signal_all(this, Signal::CONT)?;
             }
             None => {}
@@ -181,8 +182,8 @@ fn reap(main: Pid, mut words: UnixStream, mut gone: UnixStream) {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == main => {
                 let word = match (status.exit_status(), status.terminating_signal()) {
-                    (Some(code), _) => Word::Exited(code),
-                    (None, Some(signal)) => Word::Killed(signal),
+                    (Some(code), _) => SupervisorWord::Exited(code),
+                    (None, Some(signal)) => SupervisorWord::Killed(signal),
                     (None, None) => continue,
                 };
                 // a run that has ended hears nothing

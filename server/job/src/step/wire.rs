@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// The program of a step. Its environment is exactly this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct StepProgram {
     pub program: PathBuf,
     pub arguments: Vec<OsString>,
     pub directory: PathBuf,
@@ -16,20 +16,25 @@ pub struct Program {
 
 /// A word of the run to the supervisor, one byte each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum SupervisorOrder {
     /// Ask the step to end: SIGINT, later SIGTERM, at last SIGKILL.
     Cancel = b'c' as isize,
     /// Kill every descendant.
     End = b'e' as isize,
     /// Stop every descendant (SIGSTOP).
     Freeze = b'f' as isize,
-    /// Let them go on.
+    /// Let them continue.
     Thaw = b't' as isize,
 }
 
-impl Order {
-    pub fn of(byte: u8) -> Option<Order> {
-        let all = [Order::Cancel, Order::End, Order::Freeze, Order::Thaw];
+impl SupervisorOrder {
+    pub fn of(byte: u8) -> Option<SupervisorOrder> {
+        let all = [
+            SupervisorOrder::Cancel,
+            SupervisorOrder::End,
+            SupervisorOrder::Freeze,
+            SupervisorOrder::Thaw,
+        ];
         all.into_iter().find(|order| order.byte() == byte)
     }
 
@@ -40,7 +45,7 @@ impl Order {
 
 /// A word of the supervisor to the run: a letter and a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
+pub enum SupervisorWord {
     /// The step's program runs, with this process id.
     Started(i32),
     /// It could not be started: an error number.
@@ -53,34 +58,34 @@ pub enum Word {
     Frozen(i32),
 }
 
-impl Word {
+impl SupervisorWord {
     pub fn bytes(self) -> [u8; 5] {
         let (letter, number) = match self {
-            Word::Started(pid) => (b's', pid),
-            Word::Failed(error) => (b'!', error),
-            Word::Exited(status) => (b'x', status),
-            Word::Killed(signal) => (b'k', signal),
-            Word::Frozen(count) => (b'f', count),
+            SupervisorWord::Started(pid) => (b's', pid),
+            SupervisorWord::Failed(error) => (b'!', error),
+            SupervisorWord::Exited(status) => (b'x', status),
+            SupervisorWord::Killed(signal) => (b'k', signal),
+            SupervisorWord::Frozen(count) => (b'f', count),
         };
         let [a, b, c, d] = number.to_le_bytes();
         [letter, a, b, c, d]
     }
 
-    pub fn of(bytes: [u8; 5]) -> Option<Word> {
+    pub fn of(bytes: [u8; 5]) -> Option<SupervisorWord> {
         let [letter, a, b, c, d] = bytes;
         let number = i32::from_le_bytes([a, b, c, d]);
         match letter {
-            b's' => Some(Word::Started(number)),
-            b'!' => Some(Word::Failed(number)),
-            b'x' => Some(Word::Exited(number)),
-            b'k' => Some(Word::Killed(number)),
-            b'f' => Some(Word::Frozen(number)),
+            b's' => Some(SupervisorWord::Started(number)),
+            b'!' => Some(SupervisorWord::Failed(number)),
+            b'x' => Some(SupervisorWord::Exited(number)),
+            b'k' => Some(SupervisorWord::Killed(number)),
+            b'f' => Some(SupervisorWord::Frozen(number)),
             _ => None,
         }
     }
 }
 
-impl Program {
+impl StepProgram {
     /// Writes the program as texts that end with NUL, after their length in bytes.
     pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let mut all = Vec::new();
@@ -112,8 +117,8 @@ impl Program {
         to.write_all(&all)
     }
 
-    /// Reads what [`Program::write`] wrote; none at the end of the socket.
-    pub fn read(from: &mut impl Read) -> io::Result<Option<Program>> {
+    /// Reads what [`StepProgram::write`] wrote; none at the end of the socket.
+    pub fn read(from: &mut impl Read) -> io::Result<Option<StepProgram>> {
         let mut length = [0; 4];
         match from.read_exact(&mut length) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -141,7 +146,7 @@ impl Program {
         while let Some(name) = texts.next() {
             environment.push((name, texts.next().ok_or(io::ErrorKind::InvalidData)?));
         }
-        Ok(Some(Program {
+        Ok(Some(StepProgram {
             program,
             arguments,
             directory,
@@ -156,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_program_arrives_as_it_was() {
-        let program = Program {
+        let program = StepProgram {
             program: "/bin/sh".into(),
             arguments: vec!["-e".into(), "".into(), "a\nb".into()],
             directory: "/".into(),
@@ -165,23 +170,29 @@ mod tests {
         let mut bytes = Vec::new();
         program.write(&mut bytes).expect("written");
         assert_eq!(
-            Program::read(&mut bytes.as_slice()).expect("read"),
+            StepProgram::read(&mut bytes.as_slice()).expect("read"),
             Some(program)
         );
-        assert_eq!(Program::read(&mut [].as_slice()).expect("the end"), None);
+        assert_eq!(
+            StepProgram::read(&mut [].as_slice()).expect("the end"),
+            None
+        );
     }
 
     #[test]
     fn words_arrive_as_they_were() {
         for word in [
-            Word::Started(7),
-            Word::Failed(2),
-            Word::Exited(-1),
-            Word::Killed(9),
-            Word::Frozen(0),
+            SupervisorWord::Started(7),
+            SupervisorWord::Failed(2),
+            SupervisorWord::Exited(-1),
+            SupervisorWord::Killed(9),
+            SupervisorWord::Frozen(0),
         ] {
-            assert_eq!(Word::of(word.bytes()), Some(word));
+            assert_eq!(SupervisorWord::of(word.bytes()), Some(word));
         }
-        assert_eq!(Order::of(Order::Freeze.byte()), Some(Order::Freeze));
+        assert_eq!(
+            SupervisorOrder::of(SupervisorOrder::Freeze.byte()),
+            Some(SupervisorOrder::Freeze)
+        );
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::token::{Token, TokenKind};
+use super::token::{TemplateToken, TokenKind};
 use crate::expr::{Contexts, Dict, ExpressionError, Value, evaluate};
 use crate::position::Range;
 
@@ -18,7 +18,7 @@ pub struct ExpandError {
 /// The value of a token: its expressions are evaluated, mappings are objects, sequences are arrays.
 ///
 /// A sequence as the value of an item adds its own items, and `${{ insert }}` adds the entries of a mapping.
-pub fn expand(token: &Token, contexts: &dyn Contexts) -> Result<Value, ExpandError> {
+pub fn expand(token: &TemplateToken, contexts: &dyn Contexts) -> Result<Value, ExpandError> {
     match &token.kind {
         TokenKind::Null => Ok(Value::Null),
         TokenKind::Bool(value) => Ok(Value::Bool(*value)),
@@ -49,12 +49,12 @@ pub fn expand(token: &Token, contexts: &dyn Contexts) -> Result<Value, ExpandErr
 }
 
 /// The text of a scalar, as GitHub's runner makes it: `true` for true, empty for null.
-pub fn expand_text(token: &Token, contexts: &dyn Contexts) -> Result<String, ExpandError> {
+pub fn expand_text(token: &TemplateToken, contexts: &dyn Contexts) -> Result<String, ExpandError> {
     Ok(expand_scalar(token, contexts)?.to_text())
 }
 
 /// The value of a scalar that is true or false.
-pub fn expand_bool(token: &Token, contexts: &dyn Contexts) -> Result<bool, ExpandError> {
+pub fn expand_bool(token: &TemplateToken, contexts: &dyn Contexts) -> Result<bool, ExpandError> {
     match expand_scalar(token, contexts)? {
         Value::Bool(value) => Ok(value),
         value => Err(unexpected(token, &value)),
@@ -62,14 +62,14 @@ pub fn expand_bool(token: &Token, contexts: &dyn Contexts) -> Result<bool, Expan
 }
 
 /// The value of a scalar that is a number.
-pub fn expand_number(token: &Token, contexts: &dyn Contexts) -> Result<f64, ExpandError> {
+pub fn expand_number(token: &TemplateToken, contexts: &dyn Contexts) -> Result<f64, ExpandError> {
     match expand_scalar(token, contexts)? {
         Value::Number(value) => Ok(value),
         value => Err(unexpected(token, &value)),
     }
 }
 
-fn expand_scalar(token: &Token, contexts: &dyn Contexts) -> Result<Value, ExpandError> {
+fn expand_scalar(token: &TemplateToken, contexts: &dyn Contexts) -> Result<Value, ExpandError> {
     match expand(token, contexts)? {
         Value::Array(_) => Err(error(token, "A sequence was not expected")),
         Value::Object(_) => Err(error(token, "A mapping was not expected")),
@@ -78,12 +78,12 @@ fn expand_scalar(token: &Token, contexts: &dyn Contexts) -> Result<Value, Expand
 }
 
 fn expand_mapping(
-    entries: &[(Token, Token)],
+    entries: &[(TemplateToken, TemplateToken)],
     contexts: &dyn Contexts,
 ) -> Result<Value, ExpandError> {
     let mut names = HashSet::new();
     let mut result = Dict::default();
-    let mut add = |key: &Token, name: &str, value: Value| {
+    let mut add = |key: &TemplateToken, name: &str, value: Value| {
         if !names.insert(name.to_lowercase()) {
             return Err(error(key, &format!("'{name}' is already defined")));
         }
@@ -109,18 +109,18 @@ fn expand_mapping(
     Ok(Value::Object(Arc::new(result)))
 }
 
-fn unexpected(token: &Token, value: &Value) -> ExpandError {
+fn unexpected(token: &TemplateToken, value: &Value) -> ExpandError {
     error(token, &format!("Unexpected value '{}'", value.to_text()))
 }
 
-fn at(token: &Token, error: ExpressionError) -> ExpandError {
+fn at(token: &TemplateToken, error: ExpressionError) -> ExpandError {
     ExpandError {
         range: token.range,
         message: error.message,
     }
 }
 
-fn error(token: &Token, message: &str) -> ExpandError {
+fn error(token: &TemplateToken, message: &str) -> ExpandError {
     at(token, ExpressionError::new(message))
 }
 

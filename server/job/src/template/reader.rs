@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use super::scalar::{self, Scalar};
 use super::schema::{Definition, DefinitionForm, MappingForm, StringForm, TemplateSchema, extend};
-use super::token::{Token, TokenKind};
+use super::token::{TemplateToken, TokenKind};
 use crate::expr::{Allowed, Value};
-use crate::position::{Problem, Range};
+use crate::position::{Range, WorkflowProblem};
 use crate::yaml::{NodeKind, YamlNode};
 
 /// Keys of steps that GitHub's parser knows and does not take yet.
@@ -21,7 +21,7 @@ pub fn read(
     root: &str,
     file: &str,
     node: Option<&YamlNode>,
-) -> (Option<Token>, Vec<Problem>) {
+) -> (Option<TemplateToken>, Vec<WorkflowProblem>) {
     let mut reader = TemplateReader {
         schema,
         file,
@@ -38,7 +38,7 @@ pub fn read(
 struct TemplateReader<'a> {
     schema: &'a TemplateSchema,
     file: &'a str,
-    problems: Vec<Problem>,
+    problems: Vec<WorkflowProblem>,
 }
 
 /// A definition, with all that expressions at this place may use.
@@ -55,7 +55,7 @@ impl DefinitionScope<'_> {
 
 /// A key of a mapping, as its text.
 struct MappingKey {
-    token: Token,
+    token: TemplateToken,
     text: String,
     /// The text in messages: that of a null is not empty.
     display: String,
@@ -80,14 +80,14 @@ impl<'a> TemplateReader<'a> {
     }
 
     fn problem(&mut self, range: Option<Range>, message: impl Into<String>) {
-        self.problems.push(Problem {
+        self.problems.push(WorkflowProblem {
             file: self.file.to_owned(),
             range,
             message: message.into(),
         });
     }
 
-    fn value(&mut self, node: &YamlNode, scope: &DefinitionScope<'a>) -> Token {
+    fn value(&mut self, node: &YamlNode, scope: &DefinitionScope<'a>) -> TemplateToken {
         match &node.kind {
             NodeKind::Sequence(items) => self.sequence(node.range, items, scope),
             NodeKind::Mapping(entries) => self.mapping(node.range, entries, scope),
@@ -98,7 +98,12 @@ impl<'a> TemplateReader<'a> {
         }
     }
 
-    fn sequence(&mut self, range: Range, items: &[YamlNode], scope: &DefinitionScope<'a>) -> Token {
+    fn sequence(
+        &mut self,
+        range: Range,
+        items: &[YamlNode],
+        scope: &DefinitionScope<'a>,
+    ) -> TemplateToken {
         let forms = self.schema.alternatives(scope.definition);
         let item = forms.iter().find_map(|form| match form {
             DefinitionForm::Sequence(item) => Some(item),
@@ -117,7 +122,7 @@ impl<'a> TemplateReader<'a> {
             }
         }
         let kind = TokenKind::Sequence(tokens);
-        Token { range, kind }
+        TemplateToken { range, kind }
     }
 
     fn mapping(
@@ -125,7 +130,7 @@ impl<'a> TemplateReader<'a> {
         range: Range,
         entries: &[(YamlNode, YamlNode)],
         scope: &DefinitionScope<'a>,
-    ) -> Token {
+    ) -> TemplateToken {
         let mut forms: Vec<&MappingForm> = Vec::new();
         for form in self.schema.alternatives(scope.definition) {
             if let DefinitionForm::Mapping(mapping) = form {
@@ -146,7 +151,7 @@ impl<'a> TemplateReader<'a> {
             _ => self.known_mapping(range, entries, scope, forms),
         };
         let kind = TokenKind::Mapping(tokens);
-        Token { range, kind }
+        TemplateToken { range, kind }
     }
 
     /// A mapping with properties. Keys that only some of the forms have leave only those.
@@ -156,7 +161,7 @@ impl<'a> TemplateReader<'a> {
         entries: &[(YamlNode, YamlNode)],
         scope: &DefinitionScope<'a>,
         mut forms: Vec<&'a MappingForm>,
-    ) -> Vec<(Token, Token)> {
+    ) -> Vec<(TemplateToken, TemplateToken)> {
         let loose = forms.first().and_then(|form| form.loose.as_ref());
         let loose =
             loose.map(|(key, value)| (self.schema.get(key), self.scope(Some(scope), value)));
@@ -212,7 +217,7 @@ impl<'a> TemplateReader<'a> {
         scope: &DefinitionScope<'a>,
         key_definition: &str,
         value_definition: &str,
-    ) -> Vec<(Token, Token)> {
+    ) -> Vec<(TemplateToken, TemplateToken)> {
         let definition = self.schema.get(key_definition);
         let values = self.scope(Some(scope), value_definition);
         let mut tokens = Vec::with_capacity(entries.len());
@@ -262,7 +267,7 @@ impl<'a> TemplateReader<'a> {
         false
     }
 
-    fn validate_key(&mut self, key: MappingKey, definition: &Definition) -> Token {
+    fn validate_key(&mut self, key: MappingKey, definition: &Definition) -> TemplateToken {
         let scalars = self.schema.scalars(definition);
         if !scalars.iter().any(|form| matches(form, &key.token.kind)) {
             let message = format!("Unexpected value '{}'", key.display);
@@ -305,7 +310,7 @@ impl<'a> TemplateReader<'a> {
     fn key(&mut self, node: &YamlNode, scope: &DefinitionScope<'_>) -> MappingKey {
         let range = node.range;
         let plain = |text: &str, display: &str| MappingKey {
-            token: Token::text(range, text),
+            token: TemplateToken::text(range, text),
             text: text.to_owned(),
             display: display.to_owned(),
         };
@@ -339,7 +344,7 @@ impl<'a> TemplateReader<'a> {
         }
     }
 
-    fn scalar(&mut self, node: &YamlNode, scope: &DefinitionScope<'_>) -> Token {
+    fn scalar(&mut self, node: &YamlNode, scope: &DefinitionScope<'_>) -> TemplateToken {
         let range = node.range;
         let kind = match &node.kind {
             NodeKind::Text(text) => {
@@ -358,10 +363,10 @@ impl<'a> TemplateReader<'a> {
             NodeKind::Number(value) => TokenKind::Number(*value),
             _ => TokenKind::Null,
         };
-        Token { range, kind }
+        TemplateToken { range, kind }
     }
 
-    fn parse(&mut self, scalar: Scalar<'_>, scope: &DefinitionScope<'_>) -> Token {
+    fn parse(&mut self, scalar: Scalar<'_>, scope: &DefinitionScope<'_>) -> TemplateToken {
         let (token, errors) = scalar::parse(scalar, &scope.allowed);
         for (range, message) in errors {
             self.problem(Some(range), message);
@@ -370,7 +375,12 @@ impl<'a> TemplateReader<'a> {
     }
 
     /// The scalar, as a text where the definition asks for one, with the problem of one that does not fit.
-    fn validate(&mut self, token: Token, definition: &Definition, is_literal_only: bool) -> Token {
+    fn validate(
+        &mut self,
+        token: TemplateToken,
+        definition: &Definition,
+        is_literal_only: bool,
+    ) -> TemplateToken {
         match token.kind {
             TokenKind::Expression(_) if is_literal_only => {
                 self.problem(Some(token.range), NO_EXPRESSION);
@@ -390,7 +400,7 @@ impl<'a> TemplateReader<'a> {
                     TokenKind::Number(value) => Value::Number(value).to_text(),
                     _ => token.display(),
                 };
-                let text = Token::text(token.range, text);
+                let text = TemplateToken::text(token.range, text);
                 if scalars.iter().any(|form| matches(form, &text.kind)) {
                     return text;
                 }
@@ -400,7 +410,7 @@ impl<'a> TemplateReader<'a> {
         }
     }
 
-    fn unexpected(&mut self, token: &Token) {
+    fn unexpected(&mut self, token: &TemplateToken) {
         let message = format!("Unexpected value '{}'", token.display());
         self.problem(Some(token.range), message);
     }

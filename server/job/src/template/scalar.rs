@@ -1,8 +1,8 @@
 //! Expressions in the text of a scalar.
 
-use super::token::{Expression, Token, TokenKind};
+use super::token::{Expression, TemplateToken, TokenKind};
 use crate::expr::{self, Allowed};
-use crate::position::{Position, Range};
+use crate::position::{FilePosition, Range};
 use crate::yaml::utf16;
 
 const OPEN: &str = "${{";
@@ -28,8 +28,8 @@ enum ScalarPiece<'a> {
 }
 
 /// The scalar as a token: a text, an expression, or a `format` of both. With errors it stays a text.
-pub(super) fn parse(scalar: Scalar<'_>, allowed: &Allowed) -> (Token, Errors) {
-    let literal = || Token::text(scalar.range, scalar.value);
+pub(super) fn parse(scalar: Scalar<'_>, allowed: &Allowed) -> (TemplateToken, Errors) {
+    let literal = || TemplateToken::text(scalar.range, scalar.value);
     let is_single_line = scalar.range.start.line == scalar.range.end.line;
     let raw = match scalar.source {
         Some(source) if !is_single_line => source,
@@ -87,8 +87,8 @@ fn place_in_lines(raw: &str, first: u32, start: usize, end: usize) -> Range {
     }
 }
 
-fn at(line: u32, column: u32) -> Position {
-    Position { line, column }
+fn at(line: u32, column: u32) -> FilePosition {
+    FilePosition { line, column }
 }
 
 /// Texts and expressions in their order. The places are those of `${{ … }}` from its first to behind its last byte.
@@ -172,7 +172,7 @@ fn parse_expression<'a>(inner: &'a str, allowed: &Allowed) -> Result<ScalarPiece
     }
 }
 
-fn join(pieces: &[ScalarPiece<'_>], scalar: Scalar<'_>) -> Token {
+fn join(pieces: &[ScalarPiece<'_>], scalar: Scalar<'_>) -> TemplateToken {
     let range = scalar.range;
     let expression = |text: String| {
         let source = scalar.value.to_owned();
@@ -187,7 +187,7 @@ fn join(pieces: &[ScalarPiece<'_>], scalar: Scalar<'_>) -> Token {
         },
         _ => expression(format_call(pieces)),
     };
-    Token { range, kind }
+    TemplateToken { range, kind }
 }
 
 /// The value of an expression that is one string.

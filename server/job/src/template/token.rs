@@ -4,7 +4,7 @@ use crate::position::Range;
 
 /// A value of a template, with its place.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Token {
+pub struct TemplateToken {
     pub range: Range,
     pub kind: TokenKind,
 }
@@ -19,9 +19,9 @@ pub enum TokenKind {
     Expression(Expression),
     /// `${{ insert }}` as the key of a mapping.
     Insert,
-    Sequence(Vec<Token>),
+    Sequence(Vec<TemplateToken>),
     /// Keys are texts, expressions or `Insert`, in the order of the file.
-    Mapping(Vec<(Token, Token)>),
+    Mapping(Vec<(TemplateToken, TemplateToken)>),
 }
 
 /// An expression without its `${{ }}`.
@@ -33,10 +33,10 @@ pub struct Expression {
     pub source: String,
 }
 
-impl Token {
-    pub fn text(range: Range, text: impl Into<String>) -> Token {
+impl TemplateToken {
+    pub fn text(range: Range, text: impl Into<String>) -> TemplateToken {
         let kind = TokenKind::Text(text.into());
-        Token { range, kind }
+        TemplateToken { range, kind }
     }
 
     pub fn is_expression(&self) -> bool {
@@ -46,7 +46,7 @@ impl Token {
     /// True if it or anything in it is an expression.
     pub fn has_expression(&self) -> bool {
         match &self.kind {
-            TokenKind::Sequence(items) => items.iter().any(Token::has_expression),
+            TokenKind::Sequence(items) => items.iter().any(TemplateToken::has_expression),
             TokenKind::Mapping(entries) => entries
                 .iter()
                 .any(|(key, value)| key.has_expression() || value.has_expression()),
@@ -62,7 +62,7 @@ impl Token {
     }
 
     /// The value of a key of a mapping.
-    pub fn get(&self, name: &str) -> Option<&Token> {
+    pub fn get(&self, name: &str) -> Option<&TemplateToken> {
         let TokenKind::Mapping(entries) = &self.kind else {
             return None;
         };

@@ -1,12 +1,12 @@
 //! Jobs that call a workflow of the same repository.
 
 use super::conversion::{Problems, mapping};
-use super::model::{Call, CallBody, Secrets, Workflow};
-use crate::position::Problem;
-use crate::template::Token;
+use super::model::{CallBody, Secrets, Workflow, WorkflowCall};
+use crate::position::WorkflowProblem;
+use crate::template::TemplateToken;
 
 /// Problems of a call, in the file that has it. `called` is the workflow that `uses` names.
-pub fn check_call(file: &str, call: &CallBody, called: &Workflow) -> Vec<Problem> {
+pub fn check_call(file: &str, call: &CallBody, called: &Workflow) -> Vec<WorkflowProblem> {
     let mut problems = Problems::new(file);
     match &called.call {
         None => {
@@ -21,7 +21,7 @@ pub fn check_call(file: &str, call: &CallBody, called: &Workflow) -> Vec<Problem
     problems.into_vec()
 }
 
-fn check_inputs(call: &CallBody, declared: &Call, problems: &mut Problems<'_>) {
+fn check_inputs(call: &CallBody, declared: &WorkflowCall, problems: &mut Problems<'_>) {
     let given = entries(call.with.as_ref());
     for input in declared.inputs.iter().filter(|input| input.required) {
         if !is_given(given, &input.name) {
@@ -40,7 +40,7 @@ fn check_inputs(call: &CallBody, declared: &Call, problems: &mut Problems<'_>) {
     }
 }
 
-fn check_secrets(call: &CallBody, declared: &Call, problems: &mut Problems<'_>) {
+fn check_secrets(call: &CallBody, declared: &WorkflowCall, problems: &mut Problems<'_>) {
     let given = match &call.secrets {
         Secrets::Inherit => return,
         Secrets::None => &[],
@@ -62,13 +62,13 @@ fn check_secrets(call: &CallBody, declared: &Call, problems: &mut Problems<'_>) 
     }
 }
 
-fn entries(token: Option<&Token>) -> &[(Token, Token)] {
+fn entries(token: Option<&TemplateToken>) -> &[(TemplateToken, TemplateToken)] {
     token
         .and_then(|token| mapping(token, "").ok())
         .unwrap_or_default()
 }
 
-fn is_given(given: &[(Token, Token)], name: &str) -> bool {
+fn is_given(given: &[(TemplateToken, TemplateToken)], name: &str) -> bool {
     given.iter().any(|(key, _)| same(&key.display(), name))
 }
 

@@ -2,14 +2,14 @@
 
 use super::conversion::Problems;
 use crate::expr::{self, Allowed};
-use crate::template::{Token, TokenKind};
+use crate::template::{TemplateToken, TokenKind};
 
 /// The condition of a job or step that has none.
 pub(super) const DEFAULT: &str = "success()";
 
 /// The condition as GitHub evaluates it. Without a status function it holds only after success.
 pub(crate) fn condition_of(
-    token: &Token,
+    token: &TemplateToken,
     allowed: &Allowed,
     problems: &mut Problems<'_>,
 ) -> String {

@@ -1,10 +1,10 @@
 //! Problems of `container` and `services`.
 
 use super::conversion::{ConversionError, Problems, mapping, sequence, text};
-use crate::template::Token;
+use crate::template::TemplateToken;
 
 pub(super) fn check(
-    token: &Token,
+    token: &TemplateToken,
     is_service: bool,
     problems: &mut Problems<'_>,
 ) -> Result<(), ConversionError> {
@@ -38,7 +38,12 @@ pub(super) fn check(
 }
 
 /// Notes an image without a name. A job without one has no container.
-fn check_image(token: &Token, image: Option<&str>, is_service: bool, problems: &mut Problems<'_>) {
+fn check_image(
+    token: &TemplateToken,
+    image: Option<&str>,
+    is_service: bool,
+    problems: &mut Problems<'_>,
+) {
     let is_empty = match image {
         Some(image) => image == "docker://" || (is_service && image.is_empty()),
         None => is_service,
@@ -49,7 +54,7 @@ fn check_image(token: &Token, image: Option<&str>, is_service: bool, problems: &
 }
 
 pub(super) fn check_services(
-    token: &Token,
+    token: &TemplateToken,
     problems: &mut Problems<'_>,
 ) -> Result<(), ConversionError> {
     if token.has_expression() {
@@ -62,14 +67,17 @@ pub(super) fn check_services(
     Ok(())
 }
 
-fn check_texts(token: &Token, what: &str, item: &str) -> Result<(), ConversionError> {
+fn check_texts(token: &TemplateToken, what: &str, item: &str) -> Result<(), ConversionError> {
     for token in sequence(token, what)? {
         text(token, item)?;
     }
     Ok(())
 }
 
-fn check_credentials(token: &Token, problems: &mut Problems<'_>) -> Result<(), ConversionError> {
+fn check_credentials(
+    token: &TemplateToken,
+    problems: &mut Problems<'_>,
+) -> Result<(), ConversionError> {
     for (key, value) in mapping(token, "credentials")? {
         match text(key, "credentials item")? {
             "username" => text(value, "credentials username").map(drop)?,

@@ -1,13 +1,13 @@
 //! Problems of a conversion: those that it notes, and those that end a part of it.
 
-use crate::position::{Located, Problem, Range};
-use crate::template::{Token, TokenKind};
+use crate::position::{Located, Range, WorkflowProblem};
+use crate::template::{TemplateToken, TokenKind};
 
 /// Problems of one file, in the order in which they are found.
 #[derive(Debug)]
 pub(crate) struct Problems<'a> {
     file: &'a str,
-    found: Vec<Problem>,
+    found: Vec<WorkflowProblem>,
 }
 
 /// A problem that ends the conversion of a job, a step or a setting.
@@ -24,7 +24,7 @@ impl<'a> Problems<'a> {
     }
 
     pub fn add(&mut self, range: Range, message: impl Into<String>) {
-        self.found.push(Problem {
+        self.found.push(WorkflowProblem {
             file: self.file.to_owned(),
             range: Some(range),
             message: message.into(),
@@ -42,12 +42,12 @@ impl<'a> Problems<'a> {
         }
     }
 
-    pub fn into_vec(self) -> Vec<Problem> {
+    pub fn into_vec(self) -> Vec<WorkflowProblem> {
         self.found
     }
 }
 
-fn unexpected_type(token: &Token, what: &str, expected: &str) -> ConversionError {
+fn unexpected_type(token: &TemplateToken, what: &str, expected: &str) -> ConversionError {
     let message = format!(
         "Unexpected type '{}' encountered while reading '{what}'. The type '{expected}' was expected.",
         token.type_name()
@@ -59,20 +59,23 @@ fn unexpected_type(token: &Token, what: &str, expected: &str) -> ConversionError
 }
 
 /// The text of a token. `what` names it in the message.
-pub(crate) fn text<'t>(token: &'t Token, what: &str) -> Result<&'t str, ConversionError> {
+pub(crate) fn text<'t>(token: &'t TemplateToken, what: &str) -> Result<&'t str, ConversionError> {
     token
         .as_text()
         .ok_or_else(|| unexpected_type(token, what, "StringToken"))
 }
 
-pub(crate) fn located(token: &Token, what: &str) -> Result<Located<String>, ConversionError> {
+pub(crate) fn located(
+    token: &TemplateToken,
+    what: &str,
+) -> Result<Located<String>, ConversionError> {
     Ok(Located {
         value: text(token, what)?.to_owned(),
         range: token.range,
     })
 }
 
-pub(crate) fn boolean(token: &Token, what: &str) -> Result<bool, ConversionError> {
+pub(crate) fn boolean(token: &TemplateToken, what: &str) -> Result<bool, ConversionError> {
     match token.kind {
         TokenKind::Bool(value) => Ok(value),
         _ => Err(unexpected_type(token, what, "BooleanToken")),
@@ -80,16 +83,19 @@ pub(crate) fn boolean(token: &Token, what: &str) -> Result<bool, ConversionError
 }
 
 pub(crate) fn mapping<'t>(
-    token: &'t Token,
+    token: &'t TemplateToken,
     what: &str,
-) -> Result<&'t [(Token, Token)], ConversionError> {
+) -> Result<&'t [(TemplateToken, TemplateToken)], ConversionError> {
     match &token.kind {
         TokenKind::Mapping(entries) => Ok(entries),
         _ => Err(unexpected_type(token, what, "MappingToken")),
     }
 }
 
-pub(crate) fn sequence<'t>(token: &'t Token, what: &str) -> Result<&'t [Token], ConversionError> {
+pub(crate) fn sequence<'t>(
+    token: &'t TemplateToken,
+    what: &str,
+) -> Result<&'t [TemplateToken], ConversionError> {
     match &token.kind {
         TokenKind::Sequence(items) => Ok(items),
         _ => Err(unexpected_type(token, what, "SequenceToken")),

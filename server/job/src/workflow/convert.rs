@@ -3,13 +3,16 @@
 use super::conversion::{ConversionError, Problems, mapping, text};
 use super::model::{Defaults, Workflow};
 use super::{events, job, settings};
-use crate::position::{Located, Problem};
-use crate::template::Token;
+use crate::position::{Located, WorkflowProblem};
+use crate::template::TemplateToken;
 
 /// Keys of a workflow that a local run does not heed.
 const UNHEEDED: [&str; 2] = ["concurrency", "permissions"];
 
-pub(super) fn convert(file: &str, root: &Token) -> (Option<Workflow>, Vec<Problem>) {
+pub(super) fn convert(
+    file: &str,
+    root: &TemplateToken,
+) -> (Option<Workflow>, Vec<WorkflowProblem>) {
     let mut problems = Problems::new(file);
     let converted = convert_root(file, root, &mut problems);
     let workflow = problems.note(converted);
@@ -19,7 +22,7 @@ pub(super) fn convert(file: &str, root: &Token) -> (Option<Workflow>, Vec<Proble
 
 fn convert_root(
     file: &str,
-    root: &Token,
+    root: &TemplateToken,
     problems: &mut Problems<'_>,
 ) -> Result<Workflow, ConversionError> {
     let mut workflow = Workflow {

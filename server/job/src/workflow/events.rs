@@ -2,20 +2,20 @@
 
 use super::conversion::{ConversionError, Problems, boolean, located, mapping, sequence, text};
 use super::cron;
-use super::model::{Call, Input, InputKind};
+use super::model::{InputKind, WorkflowCall, WorkflowInput};
 use crate::position::Located;
-use crate::template::{Token, TokenKind};
+use crate::template::{TemplateToken, TokenKind};
 
 /// `on` of a workflow.
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    pub all: Vec<(Located<String>, Option<Token>)>,
-    pub dispatch_inputs: Vec<Input>,
-    pub call: Option<Call>,
+    pub all: Vec<(Located<String>, Option<TemplateToken>)>,
+    pub dispatch_inputs: Vec<WorkflowInput>,
+    pub call: Option<WorkflowCall>,
 }
 
 pub(super) fn convert(
-    token: &Token,
+    token: &TemplateToken,
     problems: &mut Problems<'_>,
 ) -> Result<Events, ConversionError> {
     let mut on = Events::default();
@@ -41,12 +41,12 @@ impl Events {
     fn add(
         &mut self,
         event: Located<String>,
-        settings: Option<&Token>,
+        settings: Option<&TemplateToken>,
         problems: &mut Problems<'_>,
     ) -> Result<(), ConversionError> {
         let what = format!("event {}", event.value);
         match (event.value.as_str(), settings) {
-            ("workflow_call", None) => self.call = Some(Call::default()),
+            ("workflow_call", None) => self.call = Some(WorkflowCall::default()),
             ("workflow_call", Some(settings)) => {
                 self.call = Some(call(mapping(settings, &what)?, problems)?);
             }
@@ -65,7 +65,7 @@ impl Events {
     }
 }
 
-fn schedule(items: &[Token], problems: &mut Problems<'_>) -> Result<(), ConversionError> {
+fn schedule(items: &[TemplateToken], problems: &mut Problems<'_>) -> Result<(), ConversionError> {
     for item in items {
         for (key, value) in mapping(item, "event schedule")? {
             if key.as_text() == Some("cron") && !cron::is_valid(text(value, "schedule cron")?) {
@@ -77,8 +77,11 @@ fn schedule(items: &[Token], problems: &mut Problems<'_>) -> Result<(), Conversi
     Ok(())
 }
 
-fn call(settings: &[(Token, Token)], problems: &mut Problems<'_>) -> Result<Call, ConversionError> {
-    let mut call = Call::default();
+fn call(
+    settings: &[(TemplateToken, TemplateToken)],
+    problems: &mut Problems<'_>,
+) -> Result<WorkflowCall, ConversionError> {
+    let mut call = WorkflowCall::default();
     for (key, value) in settings {
         match key.as_text() {
             Some("inputs") => call.inputs = inputs(value, true, problems)?,
@@ -106,10 +109,10 @@ fn call(settings: &[(Token, Token)], problems: &mut Problems<'_>) -> Result<Call
 }
 
 fn inputs(
-    token: &Token,
+    token: &TemplateToken,
     takes_expressions: bool,
     problems: &mut Problems<'_>,
-) -> Result<Vec<Input>, ConversionError> {
+) -> Result<Vec<WorkflowInput>, ConversionError> {
     let mut inputs = Vec::new();
     for (name, settings) in mapping(token, "workflow dispatch inputs")? {
         let name = text(name, "input name")?.to_owned();
@@ -120,11 +123,11 @@ fn inputs(
 
 fn input(
     name: String,
-    token: &Token,
+    token: &TemplateToken,
     takes_expressions: bool,
     problems: &mut Problems<'_>,
-) -> Result<Input, ConversionError> {
-    let mut input = Input {
+) -> Result<WorkflowInput, ConversionError> {
+    let mut input = WorkflowInput {
         name,
         kind: InputKind::String,
         required: false,
@@ -172,7 +175,7 @@ fn input(
     Ok(input)
 }
 
-fn check_default(default: &Token, kind: InputKind) -> Result<(), ConversionError> {
+fn check_default(default: &TemplateToken, kind: InputKind) -> Result<(), ConversionError> {
     match kind {
         InputKind::Boolean => boolean(default, "input default").map(drop),
         InputKind::String | InputKind::Choice | InputKind::Environment => {

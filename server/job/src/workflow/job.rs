@@ -2,11 +2,13 @@
 
 use super::condition::{self, condition_of};
 use super::conversion::{ConversionError, Problems, located, mapping, sequence, text};
-use super::model::{Body, CallBody, Defaults, Job, Secrets, Step, StepsBody, Strategy};
+use super::model::{
+    Body, CallBody, Defaults, Secrets, StepsBody, Strategy, WorkflowJob, WorkflowStep,
+};
 use super::{container, ids, needs, settings, steps, strategy};
 use crate::position::Located;
 use crate::template::schema::TemplateSchema;
-use crate::template::{Token, TokenKind};
+use crate::template::{TemplateToken, TokenKind};
 
 /// Keys of a job that a local run does not heed.
 const UNHEEDED: [&str; 5] = [
@@ -18,9 +20,9 @@ const UNHEEDED: [&str; 5] = [
 ];
 
 pub(super) fn convert_jobs(
-    token: &Token,
+    token: &TemplateToken,
     problems: &mut Problems<'_>,
-) -> Result<Vec<Job>, ConversionError> {
+) -> Result<Vec<WorkflowJob>, ConversionError> {
     let mut jobs = Vec::new();
     let mut needed = Vec::new();
     for (key, value) in mapping(token, "jobs")? {
@@ -39,28 +41,28 @@ pub(super) fn convert_jobs(
 /// A job whose kind is known only at its end.
 #[derive(Default)]
 struct JobDraft {
-    name: Option<Token>,
+    name: Option<TemplateToken>,
     needs: Vec<Located<String>>,
     condition: Option<String>,
     strategy: Strategy,
     uses: Option<Located<String>>,
-    with: Option<Token>,
+    with: Option<TemplateToken>,
     secrets: Option<Secrets>,
-    runs_on: Option<Token>,
-    env: Option<Token>,
+    runs_on: Option<TemplateToken>,
+    env: Option<TemplateToken>,
     defaults: Defaults,
-    outputs: Vec<(String, Token)>,
-    timeout_minutes: Option<Token>,
-    continue_on_error: Option<Token>,
-    container: Option<Token>,
-    services: Option<Token>,
-    steps: Vec<Step>,
+    outputs: Vec<(String, TemplateToken)>,
+    timeout_minutes: Option<TemplateToken>,
+    continue_on_error: Option<TemplateToken>,
+    container: Option<TemplateToken>,
+    services: Option<TemplateToken>,
+    steps: Vec<WorkflowStep>,
     unheeded: Vec<Located<String>>,
 }
 
 impl JobDraft {
     fn read(
-        entries: &[(Token, Token)],
+        entries: &[(TemplateToken, TemplateToken)],
         id: &Located<String>,
         problems: &mut Problems<'_>,
     ) -> Result<JobDraft, ConversionError> {
@@ -83,7 +85,7 @@ impl JobDraft {
     fn property(
         &mut self,
         name: &str,
-        value: &Token,
+        value: &TemplateToken,
         problems: &mut Problems<'_>,
     ) -> Result<(), ConversionError> {
         let token = || Some(value.clone());
@@ -146,7 +148,7 @@ impl JobDraft {
         Ok(())
     }
 
-    fn into_job(self, id: Located<String>) -> Option<Job> {
+    fn into_job(self, id: Located<String>) -> Option<WorkflowJob> {
         let body = match self.uses {
             Some(uses) => Body::Call(Box::new(CallBody {
                 uses,
@@ -166,7 +168,7 @@ impl JobDraft {
                 unheeded: self.unheeded,
             })),
         };
-        Some(Job {
+        Some(WorkflowJob {
             id,
             name: self.name,
             needs: self.needs,
@@ -179,7 +181,7 @@ impl JobDraft {
     }
 }
 
-fn job_needs(token: &Token) -> Result<Vec<Located<String>>, ConversionError> {
+fn job_needs(token: &TemplateToken) -> Result<Vec<Located<String>>, ConversionError> {
     match token.kind {
         TokenKind::Sequence(_) => sequence(token, "job needs")?
             .iter()
@@ -190,7 +192,7 @@ fn job_needs(token: &Token) -> Result<Vec<Located<String>>, ConversionError> {
     }
 }
 
-fn job_outputs(token: &Token) -> Result<Vec<(String, Token)>, ConversionError> {
+fn job_outputs(token: &TemplateToken) -> Result<Vec<(String, TemplateToken)>, ConversionError> {
     let mut outputs = Vec::new();
     for (key, value) in mapping(token, "job outputs")? {
         outputs.push((text(key, "job output")?.to_owned(), value.clone()));
@@ -198,7 +200,7 @@ fn job_outputs(token: &Token) -> Result<Vec<(String, Token)>, ConversionError> {
     Ok(outputs)
 }
 
-fn strategy_of(token: &Token) -> Strategy {
+fn strategy_of(token: &TemplateToken) -> Strategy {
     Strategy {
         matrix: token.get("matrix").cloned(),
         fail_fast: token.get("fail-fast").cloned(),

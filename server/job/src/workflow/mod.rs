@@ -27,12 +27,12 @@ pub use model::*;
 pub use order::order;
 pub(crate) use steps::{check_uses, id_words};
 
-use crate::position::Problem;
+use crate::position::WorkflowProblem;
 use crate::template::schema::TemplateSchema;
 use crate::{template, yaml};
 
 /// Reads a workflow. `file` is its path, relative to the repository. There is a workflow if there are no problems.
-pub fn read(file: &str, text: &str) -> (Option<Workflow>, Vec<Problem>) {
+pub fn read(file: &str, text: &str) -> (Option<Workflow>, Vec<WorkflowProblem>) {
     let (token, problems) = template(
         TemplateSchema::workflow(),
         "workflow-root-strict",
@@ -51,11 +51,11 @@ pub(crate) fn template(
     root: &str,
     file: &str,
     text: &str,
-) -> (Option<template::Token>, Vec<Problem>) {
+) -> (Option<template::TemplateToken>, Vec<WorkflowProblem>) {
     match yaml::parse(text) {
         Ok(node) => template::read(schema, root, file, node.as_ref()),
         Err(error) => {
-            let problem = Problem {
+            let problem = WorkflowProblem {
                 file: file.to_owned(),
                 range: error.range,
                 message: error.message,

@@ -1,7 +1,7 @@
 //! Types of a workflow. Fields that may have expressions are tokens of its template.
 
 use crate::position::{Located, Range};
-use crate::template::Token;
+use crate::template::TemplateToken;
 
 /// One workflow file that has no problems.
 #[derive(Clone, Debug)]
@@ -9,27 +9,27 @@ pub struct Workflow {
     /// Path, relative to the repository.
     pub file: String,
     pub name: Option<String>,
-    pub run_name: Option<Token>,
+    pub run_name: Option<TemplateToken>,
     /// Names of the events that start it, with what `on` says of each.
-    pub events: Vec<(Located<String>, Option<Token>)>,
+    pub events: Vec<(Located<String>, Option<TemplateToken>)>,
     /// Inputs of `workflow_dispatch` and `workflow_call`.
-    pub dispatch_inputs: Vec<Input>,
-    pub call: Option<Call>,
+    pub dispatch_inputs: Vec<WorkflowInput>,
+    pub call: Option<WorkflowCall>,
     /// A mapping.
-    pub env: Option<Token>,
+    pub env: Option<TemplateToken>,
     pub defaults: Defaults,
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<WorkflowJob>,
     /// Keys that a local run does not heed, such as `permissions`.
     pub unheeded: Vec<Located<String>>,
 }
 
 /// An input that a workflow declares.
 #[derive(Clone, Debug)]
-pub struct Input {
+pub struct WorkflowInput {
     pub name: String,
     pub kind: InputKind,
     pub required: bool,
-    pub default: Option<Token>,
+    pub default: Option<TemplateToken>,
     pub options: Vec<String>,
 }
 
@@ -44,27 +44,27 @@ pub enum InputKind {
 
 /// `on.workflow_call`: what a caller gives and gets.
 #[derive(Clone, Debug, Default)]
-pub struct Call {
-    pub inputs: Vec<Input>,
+pub struct WorkflowCall {
+    pub inputs: Vec<WorkflowInput>,
     /// Names of secrets, with `required`.
     pub secrets: Vec<(String, bool)>,
     /// Names of outputs, with their templates.
-    pub outputs: Vec<(String, Token)>,
+    pub outputs: Vec<(String, TemplateToken)>,
 }
 
 /// `defaults.run`.
 #[derive(Clone, Debug, Default)]
 pub struct Defaults {
-    pub shell: Option<Token>,
-    pub working_directory: Option<Token>,
+    pub shell: Option<TemplateToken>,
+    pub working_directory: Option<TemplateToken>,
     /// The whole of `run`, if it is one expression.
-    pub expression: Option<Token>,
+    pub expression: Option<TemplateToken>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct WorkflowJob {
     pub id: Located<String>,
-    pub name: Option<Token>,
+    pub name: Option<TemplateToken>,
     pub needs: Vec<Located<String>>,
     /// The condition with its implied status, as GitHub evaluates it; `success()` if the file has none.
     pub condition: String,
@@ -77,11 +77,11 @@ pub struct Job {
 #[derive(Clone, Debug, Default)]
 pub struct Strategy {
     /// A mapping with `include`, `exclude` and axes, or one expression.
-    pub matrix: Option<Token>,
-    pub fail_fast: Option<Token>,
-    pub max_parallel: Option<Token>,
+    pub matrix: Option<TemplateToken>,
+    pub fail_fast: Option<TemplateToken>,
+    pub max_parallel: Option<TemplateToken>,
     /// The whole strategy, if it is one expression.
-    pub expression: Option<Token>,
+    pub expression: Option<TemplateToken>,
 }
 
 #[derive(Clone, Debug)]
@@ -93,16 +93,16 @@ pub enum Body {
 
 #[derive(Clone, Debug)]
 pub struct StepsBody {
-    pub runs_on: Token,
-    pub env: Option<Token>,
+    pub runs_on: TemplateToken,
+    pub env: Option<TemplateToken>,
     pub defaults: Defaults,
-    pub outputs: Vec<(String, Token)>,
-    pub timeout_minutes: Option<Token>,
-    pub continue_on_error: Option<Token>,
+    pub outputs: Vec<(String, TemplateToken)>,
+    pub timeout_minutes: Option<TemplateToken>,
+    pub continue_on_error: Option<TemplateToken>,
     /// Places of `container` and `services`, which are refused.
-    pub container: Option<Token>,
-    pub services: Option<Token>,
-    pub steps: Vec<Step>,
+    pub container: Option<TemplateToken>,
+    pub services: Option<TemplateToken>,
+    pub steps: Vec<WorkflowStep>,
     /// Keys that a local run does not heed, such as `concurrency`.
     pub unheeded: Vec<Located<String>>,
 }
@@ -110,7 +110,7 @@ pub struct StepsBody {
 #[derive(Clone, Debug)]
 pub struct CallBody {
     pub uses: Located<String>,
-    pub with: Option<Token>,
+    pub with: Option<TemplateToken>,
     pub secrets: Secrets,
 }
 
@@ -119,36 +119,36 @@ pub struct CallBody {
 pub enum Secrets {
     None,
     Inherit,
-    Mapping(Token),
+    Mapping(TemplateToken),
 }
 
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct WorkflowStep {
     /// Its `id`, or the one that GitHub makes: `__run_2`.
     pub id: String,
     /// The whole step; its start is the line of the first key.
     pub range: Range,
-    pub name: Option<Token>,
+    pub name: Option<TemplateToken>,
     /// The condition with its implied status; `success()` if the file has none.
     pub condition: String,
     /// A mapping.
-    pub env: Option<Token>,
-    pub timeout_minutes: Option<Token>,
-    pub continue_on_error: Option<Token>,
+    pub env: Option<TemplateToken>,
+    pub timeout_minutes: Option<TemplateToken>,
+    pub continue_on_error: Option<TemplateToken>,
     pub action: StepAction,
 }
 
 #[derive(Clone, Debug)]
 pub enum StepAction {
     Run {
-        script: Token,
-        shell: Option<Token>,
-        working_directory: Option<Token>,
+        script: TemplateToken,
+        shell: Option<TemplateToken>,
+        working_directory: Option<TemplateToken>,
     },
     Uses {
         uses: Located<String>,
         /// A mapping.
-        with: Option<Token>,
+        with: Option<TemplateToken>,
     },
     /// `background`, `wait`, `wait-all`, `cancel`, `parallel`: read, and refused by a run.
     Background(Located<String>),

@@ -2,9 +2,9 @@
 
 use super::conversion::{ConversionError, Problems, boolean, mapping, sequence, text};
 use super::model::Defaults;
-use crate::template::{Token, TokenKind};
+use crate::template::{TemplateToken, TokenKind};
 
-pub(super) fn defaults(token: &Token) -> Defaults {
+pub(super) fn defaults(token: &TemplateToken) -> Defaults {
     let Some(run) = token.get("run") else {
         return Defaults::default();
     };
@@ -16,7 +16,7 @@ pub(super) fn defaults(token: &Token) -> Defaults {
 }
 
 pub(super) fn check_concurrency(
-    token: &Token,
+    token: &TemplateToken,
     problems: &mut Problems<'_>,
 ) -> Result<(), ConversionError> {
     if token.is_expression() {
@@ -44,14 +44,14 @@ pub(super) fn check_concurrency(
     Ok(())
 }
 
-fn check_concurrency_group(token: &Token, group: &str, problems: &mut Problems<'_>) {
+fn check_concurrency_group(token: &TemplateToken, group: &str, problems: &mut Problems<'_>) {
     if group.encode_utf16().count() > 400 {
         let message = "Concurrency group name must be less than 400 characters";
         problems.add(token.range, message);
     }
 }
 
-pub(super) fn check_environment(token: &Token) -> Result<(), ConversionError> {
+pub(super) fn check_environment(token: &TemplateToken) -> Result<(), ConversionError> {
     let TokenKind::Mapping(entries) = &token.kind else {
         return Ok(());
     };
@@ -65,7 +65,7 @@ pub(super) fn check_environment(token: &Token) -> Result<(), ConversionError> {
 }
 
 pub(super) fn check_runs_on(
-    token: &Token,
+    token: &TemplateToken,
     problems: &mut Problems<'_>,
 ) -> Result<(), ConversionError> {
     check_labels(token)?;
@@ -87,7 +87,7 @@ pub(super) fn check_runs_on(
     Ok(())
 }
 
-fn check_labels(token: &Token) -> Result<(), ConversionError> {
+fn check_labels(token: &TemplateToken) -> Result<(), ConversionError> {
     if let TokenKind::Sequence(_) = token.kind {
         for label in sequence(token, "job runs-on")? {
             if !label.is_expression() {

@@ -3,15 +3,15 @@
 use super::condition::{self, condition_of};
 use super::conversion::{ConversionError, Problems, boolean, located, mapping, sequence, text};
 use super::ids::Ids;
-use super::model::{Step, StepAction};
+use super::model::{StepAction, WorkflowStep};
 use crate::position::Located;
-use crate::template::Token;
+use crate::template::TemplateToken;
 use crate::template::schema::TemplateSchema;
 
 pub(super) fn convert(
-    token: &Token,
+    token: &TemplateToken,
     problems: &mut Problems<'_>,
-) -> Result<Vec<Step>, ConversionError> {
+) -> Result<Vec<WorkflowStep>, ConversionError> {
     let items = sequence(token, "job steps")?;
     let mut ids = Ids::default();
     let mut steps = Vec::new();
@@ -29,24 +29,24 @@ pub(super) fn convert(
 #[derive(Default)]
 struct StepDraft {
     id: String,
-    name: Option<Token>,
+    name: Option<TemplateToken>,
     condition: Option<String>,
-    env: Option<Token>,
-    timeout_minutes: Option<Token>,
-    continue_on_error: Option<Token>,
-    run: Option<Token>,
-    shell: Option<Token>,
-    working_directory: Option<Token>,
+    env: Option<TemplateToken>,
+    timeout_minutes: Option<TemplateToken>,
+    continue_on_error: Option<TemplateToken>,
+    run: Option<TemplateToken>,
+    shell: Option<TemplateToken>,
+    working_directory: Option<TemplateToken>,
     uses: Option<Located<String>>,
-    with: Option<Token>,
+    with: Option<TemplateToken>,
     parallel: Option<Located<String>>,
 }
 
 fn convert_step(
-    token: &Token,
+    token: &TemplateToken,
     ids: &mut Ids,
     problems: &mut Problems<'_>,
-) -> Result<Option<Step>, ConversionError> {
+) -> Result<Option<WorkflowStep>, ConversionError> {
     let mut draft = StepDraft::default();
     let mut nested = None;
     for (key, value) in mapping(token, "steps item")? {
@@ -79,7 +79,7 @@ fn convert_step(
         problems.add(token.range, "Expected one of uses or run to be defined");
         return Ok(None);
     };
-    Ok(Some(Step {
+    Ok(Some(WorkflowStep {
         id: draft.id,
         range: token.range,
         name: draft.name,
@@ -97,7 +97,7 @@ impl StepDraft {
     fn property(
         &mut self,
         name: &str,
-        value: &Token,
+        value: &TemplateToken,
         ids: &mut Ids,
         problems: &mut Problems<'_>,
     ) -> Result<(), ConversionError> {

@@ -1,9 +1,12 @@
 //! Problems of a matrix that is known before the run. GitHub's service finds them, the package for editors does not.
 
 use super::conversion::{ConversionError, Problems, mapping, sequence, text};
-use crate::template::Token;
+use crate::template::TemplateToken;
 
-pub(super) fn check(strategy: &Token, problems: &mut Problems<'_>) -> Result<(), ConversionError> {
+pub(super) fn check(
+    strategy: &TemplateToken,
+    problems: &mut Problems<'_>,
+) -> Result<(), ConversionError> {
     let Some(matrix) = strategy
         .get("matrix")
         .filter(|matrix| !matrix.is_expression())
@@ -42,7 +45,7 @@ pub(super) fn check(strategy: &Token, problems: &mut Problems<'_>) -> Result<(),
 
 fn check_axis(
     name: Option<&str>,
-    value: &Token,
+    value: &TemplateToken,
     problems: &mut Problems<'_>,
 ) -> Result<(), ConversionError> {
     if let Some(name) = name
@@ -56,7 +59,7 @@ fn check_axis(
 }
 
 fn check_include(
-    include: Option<&Token>,
+    include: Option<&TemplateToken>,
     problems: &mut Problems<'_>,
 ) -> Result<(), ConversionError> {
     let Some(include) = include else {
@@ -72,7 +75,7 @@ fn check_include(
 }
 
 fn check_exclude(
-    exclude: Option<&Token>,
+    exclude: Option<&TemplateToken>,
     axes: &[&str],
     problems: &mut Problems<'_>,
 ) -> Result<(), ConversionError> {

@@ -20,7 +20,7 @@ fn workflow(text: &str) -> Workflow {
     workflow.unwrap_or_else(|| panic!("{problems:?}"))
 }
 
-fn steps(job: &Job) -> &[Step] {
+fn steps(job: &WorkflowJob) -> &[WorkflowStep] {
     match &job.body {
         Body::Steps(body) => &body.steps,
         Body::Call(_) => panic!("no steps"),

@@ -55,7 +55,7 @@ fn options() -> Options {
 struct Builder<'a> {
     text: &'a str,
     lines: &'a LineIndex<'a>,
-    open: Vec<Open>,
+    open: Vec<OpenNode>,
     anchors: HashMap<usize, Anchored>,
     root: Option<YamlNode>,
     nodes: usize,
@@ -65,7 +65,7 @@ struct Builder<'a> {
 }
 
 /// A collection whose end is still to come.
-struct Open {
+struct OpenNode {
     start: usize,
     style: StructureStyle,
     anchor: usize,
@@ -167,7 +167,7 @@ impl Builder<'_> {
         }
         self.behind = self.behind.max(start);
         self.nodes += 2;
-        self.open.push(Open {
+        self.open.push(OpenNode {
             start,
             style,
             anchor,

@@ -1,6 +1,6 @@
 //! Offsets of bytes as lines and columns.
 
-use crate::position::{Position, Range};
+use crate::position::{FilePosition, Range};
 
 /// Bytes between two counts of units, so that a place in a long line is found at once.
 const STRIDE: usize = 256;
@@ -35,10 +35,10 @@ impl<'a> LineIndex<'a> {
         }
     }
 
-    pub fn position(&self, offset: usize) -> Position {
+    pub fn position(&self, offset: usize) -> FilePosition {
         let line = self.starts.partition_point(|start| *start <= offset);
         let start = self.starts.get(line - 1).copied().unwrap_or_default();
-        Position {
+        FilePosition {
             line: u32::try_from(line).unwrap_or(u32::MAX),
             column: self.units(offset).saturating_sub(self.units(start)) + 1,
         }

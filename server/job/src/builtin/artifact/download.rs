@@ -6,11 +6,11 @@ use std::path::Path;
 use super::super::copy::{Directories, copy_file};
 use super::super::glob::name_matches;
 use super::super::target::{absolute, check_allowed};
-use super::super::{Call, Done};
+use super::super::{ActionCall, ActionResult};
 use super::WRITE_ONCE;
 use super::store::{self, Artifact};
 
-pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, String> {
+pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, String> {
     let inputs = call.given();
     let (name, pattern, ids) = (
         inputs.text("name"),
@@ -62,17 +62,17 @@ pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, String> {
         ));
     }
     call.say(&format!("Total of {} artifact(s) downloaded", wanted.len()));
-    Ok(Done {
+    Ok(ActionResult {
         outputs: vec![(
             "download-path".to_owned(),
             target.to_string_lossy().into_owned(),
         )],
-        ..Done::default()
+        ..ActionResult::default()
     })
 }
 
 /// Artifacts of this run and of the jobs that it needs; those of this run first.
-fn known(call: &Call<'_>) -> Result<Vec<Artifact>, String> {
+fn known(call: &ActionCall<'_>) -> Result<Vec<Artifact>, String> {
     let mut known: Vec<Artifact> = Vec::new();
     let dirs = std::iter::once(&call.place.artifacts).chain(&call.options.needed_artifacts);
     for dir in dirs {
@@ -116,7 +116,7 @@ fn by_ids(known: Vec<Artifact>, ids: &str) -> Result<Vec<Artifact>, String> {
 }
 
 /// Other runs and repositories have their artifacts on GitHub.
-fn refuse_other_runs(call: &Call<'_>) -> Result<(), String> {
+fn refuse_other_runs(call: &ActionCall<'_>) -> Result<(), String> {
     let inputs = call.given();
     let (run, repository) = (inputs.text("run-id"), inputs.text("repository"));
     let is_other_run = !run.is_empty() && call.variable("GITHUB_RUN_ID") != Some(run);

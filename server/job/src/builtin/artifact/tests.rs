@@ -57,7 +57,7 @@ fn hidden_files_are_stored_when_asked_for() {
     let inputs = [("path", ".cache"), ("if-no-files-found", "ignore")];
     assert_eq!(
         fixture.run(UPLOAD, &inputs).expect("nothing"),
-        super::super::Done::default()
+        super::super::ActionResult::default()
     );
     fixture
         .run(

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use super::super::copy::is_plain_file;
 use super::super::glob::{Globs, SearchRules};
 use super::super::target::check_allowed;
-use super::super::{Call, Done};
+use super::super::{ActionCall, ActionResult};
 use super::WRITE_ONCE;
 use super::store::{self, ArtifactFile};
 
 /// Names of left-out links that a warning lists.
 const MAX_NAMES: usize = 5;
 
-pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, String> {
+pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, String> {
     let inputs = call.given();
     let paths = inputs.text("path");
     if paths.is_empty() {
@@ -42,7 +42,7 @@ pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, String> {
             )),
             _ => call.say(&text),
         }
-        return Ok(Done::default());
+        return Ok(ActionResult::default());
     }
     if !is_zipped {
         let [only] = files.as_slice() else {
@@ -63,11 +63,11 @@ pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, String> {
 }
 
 fn put(
-    call: &mut Call<'_>,
+    call: &mut ActionCall<'_>,
     name: &str,
     mut files: Vec<ArtifactFile>,
     overwrites: bool,
-) -> Result<Done, String> {
+) -> Result<ActionResult, String> {
     let dir = &call.place.artifacts;
     let failed = |error: std::io::Error| {
         format!(
@@ -94,7 +94,7 @@ fn put(
         artifact.size,
         artifact.files_dir().display()
     ));
-    Ok(Done {
+    Ok(ActionResult {
         outputs: vec![
             ("artifact-id".to_owned(), artifact.id.to_string()),
             (
@@ -103,12 +103,12 @@ fn put(
             ),
             ("artifact-digest".to_owned(), artifact.digest),
         ],
-        ..Done::default()
+        ..ActionResult::default()
     })
 }
 
 /// Files of the patterns, with their paths below the common root.
-fn find(call: &mut Call<'_>, patterns: &str) -> Result<Vec<ArtifactFile>, String> {
+fn find(call: &mut ActionCall<'_>, patterns: &str) -> Result<Vec<ArtifactFile>, String> {
     let place = call.place;
     let home = call.variable("HOME").unwrap_or("/");
     let globs = Globs::parse(patterns, &place.workspace, home, true)?;

@@ -5,7 +5,7 @@ mod store;
 
 use super::glob::{Globs, SearchRules};
 use super::target::check_allowed;
-use super::{Call, Done};
+use super::{ActionCall, ActionResult};
 use archive::Base;
 use store::{CacheEntry, CacheStore};
 
@@ -17,25 +17,25 @@ const PRIMARY_KEY: &str = "CACHE_KEY";
 const MATCHED_KEY: &str = "CACHE_RESULT";
 
 /// `actions/cache`: restores now, and saves after the job.
-pub(super) fn run(call: &mut Call<'_>) -> Result<Done, String> {
+pub(super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, String> {
     let mut done = restored(call)?;
     done.has_post = true;
     Ok(done)
 }
 
 /// `actions/cache/restore`.
-pub(super) fn restore(call: &mut Call<'_>) -> Result<Done, String> {
+pub(super) fn restore(call: &mut ActionCall<'_>) -> Result<ActionResult, String> {
     restored(call)
 }
 
 /// `actions/cache/save`.
-pub(super) fn save(call: &mut Call<'_>) -> Result<Done, String> {
+pub(super) fn save(call: &mut ActionCall<'_>) -> Result<ActionResult, String> {
     let key = required_key(call)?.to_owned();
     save_key(call, &key)
 }
 
 /// The post part of `actions/cache`.
-pub(super) fn post(call: &mut Call<'_>) -> Result<Done, String> {
+pub(super) fn post(call: &mut ActionCall<'_>) -> Result<ActionResult, String> {
     let state = |name: &str| {
         let named = |(known, _): &&(String, String)| known == name;
         call.state
@@ -45,18 +45,18 @@ pub(super) fn post(call: &mut Call<'_>) -> Result<Done, String> {
     };
     let Some(key) = state(PRIMARY_KEY) else {
         call.say("The cache was not restored, so it is not saved.");
-        return Ok(Done::default());
+        return Ok(ActionResult::default());
     };
     if state(MATCHED_KEY).is_some_and(|matched| matched.eq_ignore_ascii_case(&key)) {
         call.say(&format!(
             "Cache hit occurred on the primary key {key}, not saving cache."
         ));
-        return Ok(Done::default());
+        return Ok(ActionResult::default());
     }
     save_key(call, &key)
 }
 
-fn required_key<'a>(call: &Call<'a>) -> Result<&'a str, String> {
+fn required_key<'a>(call: &ActionCall<'a>) -> Result<&'a str, String> {
     match call.given().text("key") {
         "" => Err("Input required and not supplied: key".to_owned()),
         key => check_key(key).map(|()| key),
@@ -77,7 +77,7 @@ fn check_key(key: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn required_paths<'a>(call: &Call<'a>) -> Result<Vec<&'a str>, String> {
+fn required_paths<'a>(call: &ActionCall<'a>) -> Result<Vec<&'a str>, String> {
     let paths = call.given().lines("path");
     if paths.is_empty() {
         return Err("Input required and not supplied: path".to_owned());
@@ -86,7 +86,7 @@ fn required_paths<'a>(call: &Call<'a>) -> Result<Vec<&'a str>, String> {
 }
 
 /// Paths of the step as absolute patterns; those of the user are refused.
-fn globs(call: &Call<'_>, paths: &[&str]) -> Result<Globs, String> {
+fn globs(call: &ActionCall<'_>, paths: &[&str]) -> Result<Globs, String> {
     let home = call.variable("HOME").unwrap_or("/");
     let globs = Globs::parse(&paths.join("\n"), &call.place.workspace, home, false)?;
     for start in globs.search_paths() {
@@ -95,7 +95,7 @@ fn globs(call: &Call<'_>, paths: &[&str]) -> Result<Globs, String> {
     Ok(globs)
 }
 
-fn restored(call: &mut Call<'_>) -> Result<Done, String> {
+fn restored(call: &mut ActionCall<'_>) -> Result<ActionResult, String> {
     let inputs = call.given();
     let key = required_key(call)?;
     let paths = required_paths(call)?;
@@ -104,10 +104,10 @@ fn restored(call: &mut Call<'_>) -> Result<Done, String> {
         check_key(prefix)?;
     }
     globs(call, &paths)?;
-    let mut done = Done {
+    let mut done = ActionResult {
         outputs: vec![("cache-primary-key".to_owned(), key.to_owned())],
         state: vec![(PRIMARY_KEY.to_owned(), key.to_owned())],
-        ..Done::default()
+        ..ActionResult::default()
     };
     let store = CacheStore::of(call.place, call.repository);
     let unreachable = |error: std::io::Error| {
@@ -146,7 +146,7 @@ fn restored(call: &mut Call<'_>) -> Result<Done, String> {
     Ok(done)
 }
 
-fn extract(call: &Call<'_>, entry: &CacheEntry) -> Result<(), String> {
+fn extract(call: &ActionCall<'_>, entry: &CacheEntry) -> Result<(), String> {
     for base in Base::ALL {
         let archive = entry.archive(base);
         if archive.exists() {
@@ -158,7 +158,7 @@ fn extract(call: &Call<'_>, entry: &CacheEntry) -> Result<(), String> {
     Ok(())
 }
 
-fn save_key(call: &mut Call<'_>, key: &str) -> Result<Done, String> {
+fn save_key(call: &mut ActionCall<'_>, key: &str) -> Result<ActionResult, String> {
     let paths = required_paths(call)?;
     let globs = globs(call, &paths)?;
     let failed = |error: std::io::Error| {
@@ -171,7 +171,7 @@ fn save_key(call: &mut Call<'_>, key: &str) -> Result<Done, String> {
         call.say(&format!(
             "A cache with the key {key} and these paths exists already, not saving cache."
         ));
-        return Ok(Done::default());
+        return Ok(ActionResult::default());
     }
     let rules = SearchRules {
         excludes_hidden: false,
@@ -183,7 +183,7 @@ fn save_key(call: &mut Call<'_>, key: &str) -> Result<Done, String> {
         call.say(
             "::warning::Path Validation Error: Path(s) specified in the action for caching do(es) not exist, hence no cache is being saved.",
         );
-        return Ok(Done::default());
+        return Ok(ActionResult::default());
     }
     let size = store
         .save(call.place, &paths, key, &found)
@@ -192,7 +192,7 @@ fn save_key(call: &mut Call<'_>, key: &str) -> Result<Done, String> {
         Some(size) => format!("Cache saved with key: {key} ({size} bytes)"),
         None => format!("Another run has saved the cache with key: {key}"),
     });
-    Ok(Done::default())
+    Ok(ActionResult::default())
 }
 
 #[cfg(test)]

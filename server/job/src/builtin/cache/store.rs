@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::super::stored_name::{directory_name, hexadecimal};
 use super::archive::{self, Base, Compression};
 use crate::place::{RunPlace, WithPath, create_private, remove_tree, write_durably};
-use crate::repository::Repository;
+use crate::repository::ProjectRepository;
 
 const RECORD: &str = "cache.json";
 
@@ -43,7 +43,7 @@ impl CacheEntry {
 }
 
 impl CacheStore {
-    pub fn of(place: &RunPlace, repository: &Repository) -> CacheStore {
+    pub fn of(place: &RunPlace, repository: &ProjectRepository) -> CacheStore {
         let name = directory_name(&repository.full_name());
         CacheStore {
             dir: place.caches.join("actions").join(name),

@@ -1,7 +1,7 @@
 use std::fs;
 
 use super::super::fixture::{Fixture, has_program, output_of};
-use super::super::{BuiltinError, Done};
+use super::super::{ActionResult, BuiltinError};
 
 const CACHE: &str = "actions/cache";
 const RESTORE: &str = "actions/cache/restore";
@@ -14,7 +14,7 @@ fn refused(fixture: &mut Fixture, name: &str, inputs: &[(&str, &str)]) -> String
     }
 }
 
-fn outputs(done: &Done) -> [Option<&str>; 3] {
+fn outputs(done: &ActionResult) -> [Option<&str>; 3] {
     ["cache-hit", "cache-matched-key", "cache-primary-key"].map(|name| output_of(done, name))
 }
 
@@ -207,7 +207,7 @@ fn racing_saves_leave_one_cache() {
     let mut fixture = Fixture::folder();
     fixture.output("mkdir d; echo x > d/x");
     let place = fixture.place();
-    let repository = crate::repository::Repository::of(&place.workspace).expect("a folder");
+    let repository = crate::repository::ProjectRepository::of(&place.workspace).expect("a folder");
     let store = super::CacheStore::of(place, &repository);
     let other = crate::place::RunPlace::create(&place.dir.join("jobs"), "ci", "b", &repository)
         .expect("a run");

@@ -3,19 +3,19 @@
 use std::path::Path;
 
 use super::super::copy::{Directories, path_of};
-use super::super::{Call, CheckoutMode};
+use super::super::{ActionCall, CheckoutMode};
 use super::options::{CheckoutOptions, Sparse, Submodules, cannot_write};
 use super::revision::{Head, Revision};
 use super::storage;
 use super::tree::{self, Changes};
 use crate::place::{empty_tree, remove_tree};
-use crate::repository::Repository;
+use crate::repository::ProjectRepository;
 use crate::repository::git::Git;
 
 /// Puts a repository and its files into the directory.
 pub(super) fn materialize(
-    call: &mut Call<'_>,
-    source: &Repository,
+    call: &mut ActionCall<'_>,
+    source: &ProjectRepository,
     revision: &Revision,
     options: &CheckoutOptions<'_>,
     target: &Path,
@@ -71,8 +71,8 @@ pub(super) fn materialize(
 const MAX_DEPTH: usize = 16;
 
 fn checkout_submodules(
-    call: &mut Call<'_>,
-    source: &Repository,
+    call: &mut ActionCall<'_>,
+    source: &ProjectRepository,
     revision: &Revision,
     options: &CheckoutOptions<'_>,
     target: &Path,
@@ -125,7 +125,7 @@ fn checkout_submodules(
         if !sources.are_real(path) || !dir.join(".git").exists() {
             return Err(missing());
         }
-        let module = Repository::of(&dir).map_err(|error| error.to_string())?;
+        let module = ProjectRepository::of(&dir).map_err(|error| error.to_string())?;
         let is_tree = revision.is_working_tree && options.mode == CheckoutMode::Worktree;
         let inner_revision = if is_tree {
             Revision {

@@ -9,15 +9,15 @@ mod tree;
 use std::path::PathBuf;
 
 use super::copy::below_workspace;
-use super::{Call, CheckoutMode, Done};
+use super::{ActionCall, ActionResult, CheckoutMode};
 use crate::place::create_private;
-use crate::repository::Repository;
+use crate::repository::ProjectRepository;
 use materialize::materialize;
 use options::{cannot_write, options};
 use revision::Revision;
 use tree::Changes;
 
-pub(super) fn run(call: &mut Call<'_>) -> Result<Done, String> {
+pub(super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, String> {
     let inputs = call.given();
     let options = options(inputs, call.options.checkout)?;
     let wanted = inputs.text("ref");
@@ -43,19 +43,19 @@ pub(super) fn run(call: &mut Call<'_>) -> Result<Done, String> {
     Ok(done(&revision))
 }
 
-fn done(revision: &Revision) -> Done {
+fn done(revision: &Revision) -> ActionResult {
     let commit = revision.commit.clone().unwrap_or_default();
-    Done {
+    ActionResult {
         outputs: vec![
             ("ref".to_owned(), revision.git_ref.clone()),
             ("commit".to_owned(), commit),
         ],
-        ..Done::default()
+        ..ActionResult::default()
     }
 }
 
 /// Directory of the user that stands for another repository.
-fn mapped(call: &Call<'_>, name: &str, wanted: &str) -> Result<Repository, String> {
+fn mapped(call: &ActionCall<'_>, name: &str, wanted: &str) -> Result<ProjectRepository, String> {
     let directory = |key: &str| {
         let named = |(known, _): &&(String, PathBuf)| known.eq_ignore_ascii_case(key);
         call.options.repositories.iter().find(named)
@@ -66,17 +66,18 @@ fn mapped(call: &Call<'_>, name: &str, wanted: &str) -> Result<Repository, Strin
             "the repository {name} is not on this machine, and nothing is downloaded: clone it and name its directory for {name}"
         ));
     };
-    Repository::of(dir).map_err(|error| format!("the directory for {name} cannot be used: {error}"))
+    ProjectRepository::of(dir)
+        .map_err(|error| format!("the directory for {name} cannot be used: {error}"))
 }
 
 /// A checkout in place leaves the user's working tree as it is.
 fn in_place(
-    call: &mut Call<'_>,
-    source: &Repository,
+    call: &mut ActionCall<'_>,
+    source: &ProjectRepository,
     is_own: bool,
     wanted: &str,
     path: &str,
-) -> Result<Done, String> {
+) -> Result<ActionResult, String> {
     let revision = Revision::of(source, wanted, CheckoutMode::Worktree)?;
     if !is_own || !matches!(path, "" | "." | "./") || !revision.is_working_tree {
         return Err(
@@ -90,7 +91,7 @@ fn in_place(
 }
 
 /// A sentence with the counts of what is not committed.
-fn summary(source: &Repository, revision: &Revision, changes: &Changes) -> String {
+fn summary(source: &ProjectRepository, revision: &Revision, changes: &Changes) -> String {
     let commit = revision
         .commit
         .as_deref()

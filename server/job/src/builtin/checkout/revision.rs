@@ -1,7 +1,7 @@
 //! The commit that a checkout wants, as the user's repository knows it.
 
 use super::super::CheckoutMode;
-use crate::repository::Repository;
+use crate::repository::ProjectRepository;
 use crate::repository::git::Git;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,11 @@ pub(super) enum Head {
 
 impl Revision {
     /// Finds the revision of the input `ref`; an empty one means what the user has checked out.
-    pub fn of(source: &Repository, wanted: &str, mode: CheckoutMode) -> Result<Revision, String> {
+    pub fn of(
+        source: &ProjectRepository,
+        wanted: &str,
+        mode: CheckoutMode,
+    ) -> Result<Revision, String> {
         let has_tree = source.git.as_ref().is_none_or(|git| !git.is_bare);
         let is_tree = has_tree && (mode == CheckoutMode::Worktree || source.sha.is_none());
         let is_current = wanted.is_empty()
@@ -72,7 +76,7 @@ impl Head {
 }
 
 /// Full name and commit of a ref or a commit: branches before tags, as the action looks for them.
-fn find(source: &Repository, wanted: &str) -> Option<(Option<String>, String)> {
+fn find(source: &ProjectRepository, wanted: &str) -> Option<(Option<String>, String)> {
     source.git.as_ref()?;
     let git = Git::reading(&source.root);
     let commit_of = |name: &str| {

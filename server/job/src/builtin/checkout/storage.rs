@@ -16,12 +16,12 @@ use super::revision::{Head, Revision};
 use crate::place::environment::{git_value, no_push_section};
 use crate::place::{RunPlace, WithPath, create_private, remove_tree};
 use crate::repository::git::{Git, GitError};
-use crate::repository::{GitStorage, Repository};
+use crate::repository::{GitStorage, ProjectRepository};
 
 /// Makes `.git` of the target, with HEAD, refs and settings, and the repository that its remote leads to.
 pub(super) fn create(
     place: &RunPlace,
-    source: &Repository,
+    source: &ProjectRepository,
     revision: &Revision,
     options: &CheckoutOptions<'_>,
     target: &Path,
@@ -43,7 +43,7 @@ type Refs = BTreeMap<String, String>;
 
 fn make(
     place: &RunPlace,
-    source: &Repository,
+    source: &ProjectRepository,
     revision: &Revision,
     options: &CheckoutOptions<'_>,
     target: &Path,
@@ -126,7 +126,7 @@ fn refs(git: &Git, revision: &Revision) -> Result<Refs, GitError> {
 }
 
 /// Makes an empty repository and returns its `.git`.
-fn init(target: &Path, source: &Repository, is_bare: bool) -> Result<PathBuf, StorageError> {
+fn init(target: &Path, source: &ProjectRepository, is_bare: bool) -> Result<PathBuf, StorageError> {
     let format = source.git.as_ref().map_or("sha1", |git| &git.object_format);
     let mut arguments = vec!["init", "-q", "--template="];
     let format = format!("--object-format={format}");
@@ -164,7 +164,7 @@ fn share_objects(storage: &GitStorage, dir: &Path) -> io::Result<()> {
 /// Ends the history after `fetch-depth` commits, and where the user's own ends.
 fn write_shallow(
     storage: &GitStorage,
-    source: &Repository,
+    source: &ProjectRepository,
     revision: &Revision,
     options: &CheckoutOptions<'_>,
     dir: &Path,
@@ -219,7 +219,11 @@ fn commits_at_depth(git: &Git, commit: &str, depth: u32) -> Result<Vec<String>, 
 }
 
 /// Makes the repository that fetches of the checkout reach, and returns its path.
-fn remote(place: &RunPlace, source: &Repository, known: &Refs) -> Result<PathBuf, StorageError> {
+fn remote(
+    place: &RunPlace,
+    source: &ProjectRepository,
+    known: &Refs,
+) -> Result<PathBuf, StorageError> {
     let name = source.full_name().replace('/', "-");
     let target = place.files.join("remotes").join(format!("{name}.git"));
     remove_tree(&target)?;
@@ -242,7 +246,7 @@ fn remote(place: &RunPlace, source: &Repository, known: &Refs) -> Result<PathBuf
     Ok(target)
 }
 
-fn settings(place: &RunPlace, source: &Repository, remote: &Path) -> String {
+fn settings(place: &RunPlace, source: &ProjectRepository, remote: &Path) -> String {
     let address = source
         .origin
         .clone()

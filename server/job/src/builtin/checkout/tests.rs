@@ -10,7 +10,7 @@ use super::CheckoutMode;
 
 const CHECKOUT: &str = "actions/checkout";
 
-fn checkout(fixture: &mut Fixture, inputs: &[(&str, &str)]) -> super::Done {
+fn checkout(fixture: &mut Fixture, inputs: &[(&str, &str)]) -> super::ActionResult {
     fixture.run(CHECKOUT, inputs).expect("a checkout")
 }
 

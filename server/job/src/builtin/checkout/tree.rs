@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::super::copy::{Directories, copy_file, copy_link, path_of, remove_entry};
 use super::options::{CheckoutOptions, cannot_write};
 use crate::place::RunPlace;
-use crate::repository::Repository;
+use crate::repository::ProjectRepository;
 use crate::repository::git::{Git, GitError};
 
 /// Threads that copy.
@@ -36,7 +36,7 @@ pub(super) struct Changes {
 
 /// Paths of the working tree, relative to its root.
 #[derive(Debug, Default)]
-struct Listing {
+struct TreeListing {
     tracked: Vec<PathBuf>,
     /// Tracked files that a sparse working tree of the user does not have.
     sparse: Vec<PathBuf>,
@@ -63,7 +63,7 @@ enum CopyKind {
 /// Copies tracked files as they are, and those that are neither tracked nor ignored.
 pub(super) fn copy_working_tree(
     place: &RunPlace,
-    source: &Repository,
+    source: &ProjectRepository,
     git: &Git,
     options: &CheckoutOptions<'_>,
     target: &Path,
@@ -113,9 +113,9 @@ pub(super) fn copy_working_tree(
     Ok(changes)
 }
 
-fn list(source: &Repository, target: &Path) -> Result<Listing, GitError> {
+fn list(source: &ProjectRepository, target: &Path) -> Result<TreeListing, GitError> {
     let mut git = Git::reading(&source.root);
-    let mut listing = Listing::default();
+    let mut listing = TreeListing::default();
     if source.git.is_some() {
         let tracked = git.bytes(&["ls-files", "-z", "-t", "-s"])?;
         for entry in tracked.split(|byte| *byte == 0) {
@@ -138,7 +138,7 @@ fn list(source: &Repository, target: &Path) -> Result<Listing, GitError> {
     Ok(listing)
 }
 
-impl Listing {
+impl TreeListing {
     /// Adds an entry `TAG MODE OBJECT STAGE<tab>PATH`.
     fn add_tracked(&mut self, entry: &[u8]) {
         let Some(tab) = entry.iter().position(|byte| *byte == b'\t') else {
@@ -177,7 +177,7 @@ fn in_sparse(git: &Git, paths: &[PathBuf]) -> Result<Vec<PathBuf>, GitError> {
 }
 
 /// Decides on each path, and makes all directories. A path below a link is not in the working tree, as for git.
-fn plan(root: &Path, listing: &Listing, target: &Path) -> io::Result<Vec<TreeEntry>> {
+fn plan(root: &Path, listing: &TreeListing, target: &Path) -> io::Result<Vec<TreeEntry>> {
     let mut sources = Directories::below(root);
     let mut targets = Directories::below(target);
     let mut entries = Vec::with_capacity(listing.tracked.len() + listing.new.len());

@@ -3,7 +3,7 @@
 use super::installed::{InstalledTool, Tool, answer, choose, path_of};
 use super::version::{ToolVersion, VersionRange};
 use super::wanted::{file, named_file};
-use super::{BuiltinError, Call, Done, absent, note_cache, outputs, range_of};
+use super::{ActionCall, ActionResult, BuiltinError, absent, note_cache, outputs, range_of};
 
 const DOTNET: Tool = Tool {
     name: ".NET SDK",
@@ -14,7 +14,7 @@ const DOTNET: Tool = Tool {
     system: &[],
 };
 
-pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
+pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, BuiltinError> {
     let wanted = wanted(call)?;
     let any = VersionRange::any("");
     let found =
@@ -49,7 +49,7 @@ pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
     Ok(done)
 }
 
-fn wanted(call: &Call<'_>) -> Result<Vec<String>, BuiltinError> {
+fn wanted(call: &ActionCall<'_>) -> Result<Vec<String>, BuiltinError> {
     let given = call.given().lines("dotnet-version");
     if !given.is_empty() {
         return Ok(given.into_iter().map(str::to_owned).collect());
@@ -63,7 +63,7 @@ fn wanted(call: &Call<'_>) -> Result<Vec<String>, BuiltinError> {
     Ok(version.into_iter().collect())
 }
 
-fn sdks(call: &Call<'_>, dotnet: &InstalledTool) -> Vec<ToolVersion> {
+fn sdks(call: &ActionCall<'_>, dotnet: &InstalledTool) -> Vec<ToolVersion> {
     let listed = answer(call, &dotnet.program, &["--list-sdks"]).unwrap_or_default();
     listed
         .lines()

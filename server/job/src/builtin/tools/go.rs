@@ -3,7 +3,7 @@
 use super::installed::{Tool, path_of};
 use super::version::VersionRange;
 use super::wanted::{first_line, named_file, tool_version};
-use super::{BuiltinError, Call, Done, note_cache, outputs, range_of, require};
+use super::{ActionCall, ActionResult, BuiltinError, note_cache, outputs, range_of, require};
 
 const GO: Tool = Tool {
     name: "Go",
@@ -21,7 +21,7 @@ const GO: Tool = Tool {
     system: &["/usr/local", "/usr/lib", "/opt/hostedtoolcache/go"],
 };
 
-pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
+pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, BuiltinError> {
     let wanted = wanted(call)?;
     let range = match wanted.as_str() {
         "stable" | "oldstable" => VersionRange::any(&wanted),
@@ -40,7 +40,7 @@ pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
     Ok(done)
 }
 
-fn wanted(call: &Call<'_>) -> Result<String, BuiltinError> {
+fn wanted(call: &ActionCall<'_>) -> Result<String, BuiltinError> {
     let given = call.given().text("go-version");
     if !given.is_empty() {
         return Ok(given.to_owned());

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::super::Call;
+use super::super::ActionCall;
 use super::version::{ToolVersion, VersionRange};
 use crate::place::environment::Host;
 use crate::place::{corepack_script, create_private, write_program};
@@ -44,7 +44,7 @@ pub(super) struct InstalledTool {
 
 /// The tool for a range: the one on PATH if it fits, else the newest one. The error has the versions that are there.
 pub(super) fn choose(
-    call: &Call<'_>,
+    call: &ActionCall<'_>,
     tool: &Tool,
     range: &VersionRange,
 ) -> Result<InstalledTool, Vec<ToolVersion>> {
@@ -75,7 +75,7 @@ pub(super) fn choose(
 }
 
 /// Programs by their places, each file once.
-fn candidates(call: &Call<'_>, tool: &Tool) -> Vec<InstalledTool> {
+fn candidates(call: &ActionCall<'_>, tool: &Tool) -> Vec<InstalledTool> {
     let path = call.variable("PATH").unwrap_or_default();
     let on_path = path
         .split(':')
@@ -145,7 +145,7 @@ fn managed(host: &Host, tool: &Tool) -> Vec<PathBuf> {
     dirs
 }
 
-fn version_of(call: &Call<'_>, tool: &Tool, file: &Path) -> Option<ToolVersion> {
+fn version_of(call: &ActionCall<'_>, tool: &Tool, file: &Path) -> Option<ToolVersion> {
     let answer = answer(call, file, tool.arguments)?;
     let version = ToolVersion::find(&answer)?;
     Some(if tool.program == "java" {
@@ -156,7 +156,7 @@ fn version_of(call: &Call<'_>, tool: &Tool, file: &Path) -> Option<ToolVersion> 
 }
 
 /// Output of a program that succeeds, started with nothing of the user.
-pub(super) fn answer(call: &Call<'_>, file: &Path, arguments: &[&str]) -> Option<String> {
+pub(super) fn answer(call: &ActionCall<'_>, file: &Path, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(file);
     command
         .args(arguments)
@@ -187,7 +187,7 @@ pub(super) fn answer(call: &Call<'_>, file: &Path, arguments: &[&str]) -> Option
 /// Directories for the front of PATH: links to the tool's programs. In its own directory may be others, which would hide the run's,
 /// and packages that the user installed for all projects.
 pub(super) fn path_of(
-    call: &Call<'_>,
+    call: &ActionCall<'_>,
     tool: &Tool,
     found: &InstalledTool,
 ) -> Result<Vec<String>, String> {

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use super::installed::Tool;
 use super::wanted::{first_line, named_file, tool_version};
-use super::{BuiltinError, Call, Done, absent, note_cache, outputs, range_of, require};
+use super::{
+    ActionCall, ActionResult, BuiltinError, absent, note_cache, outputs, range_of, require,
+};
 
 const JAVA: Tool = Tool {
     name: "Java",
@@ -22,7 +24,7 @@ const JAVA: Tool = Tool {
     system: &["/usr/lib/jvm", "/opt/java", "/opt/hostedtoolcache/Java"],
 };
 
-pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
+pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, BuiltinError> {
     let inputs = call.given();
     let distribution = inputs.text("distribution");
     if distribution.is_empty() {
@@ -31,7 +33,7 @@ pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
             .into());
     }
     let wants_compiler = inputs.text_or("java-package", "jdk").starts_with("jdk");
-    let mut done = Done::default();
+    let mut done = ActionResult::default();
     // the last one is the default
     for wanted in wanted(call)? {
         let range = range_of(
@@ -86,7 +88,7 @@ pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
     Ok(done)
 }
 
-fn wanted(call: &Call<'_>) -> Result<Vec<String>, BuiltinError> {
+fn wanted(call: &ActionCall<'_>) -> Result<Vec<String>, BuiltinError> {
     let given = call.given().lines("java-version");
     if !given.is_empty() {
         return Ok(given.into_iter().map(str::to_owned).collect());

@@ -23,13 +23,13 @@ pub(super) use ruby::run as ruby;
 pub(super) use rust::{actions_rs, dtolnay, setup_rust_toolchain};
 pub(super) use uv::run as uv;
 
-use super::{BuiltinError, Call, Done};
+use super::{ActionCall, ActionResult, BuiltinError};
 use installed::{InstalledTool, Tool, choose};
 use version::{ToolVersion, VersionRange};
 
 /// Finds the tool for a range, or says that it is absent.
 fn require(
-    call: &mut Call<'_>,
+    call: &mut ActionCall<'_>,
     tool: &Tool,
     range: &VersionRange,
 ) -> Result<InstalledTool, BuiltinError> {
@@ -70,7 +70,7 @@ fn without_network(action: &str, input: &str, instead: &str) -> BuiltinError {
 }
 
 /// A note for `cache:`: package managers have their caches beside the runs.
-fn note_cache(call: &mut Call<'_>) {
+fn note_cache(call: &mut ActionCall<'_>) {
     if !matches!(call.given().text("cache"), "" | "false") {
         call.say(
             "Caches of package managers are kept between runs; the input cache has nothing to do.",
@@ -78,11 +78,11 @@ fn note_cache(call: &mut Call<'_>) {
     }
 }
 
-fn outputs<const N: usize>(pairs: [(&str, String); N]) -> Done {
+fn outputs<const N: usize>(pairs: [(&str, String); N]) -> ActionResult {
     let pairs = pairs.map(|(name, value)| (name.to_owned(), value));
-    Done {
+    ActionResult {
         outputs: pairs.to_vec(),
-        ..Done::default()
+        ..ActionResult::default()
     }
 }
 

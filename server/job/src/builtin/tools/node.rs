@@ -5,7 +5,9 @@ use std::fs;
 use super::installed::{Tool, path_of};
 use super::version::VersionRange;
 use super::wanted::{first_line, named_file, tool_version};
-use super::{BuiltinError, Call, Done, absent, note_cache, outputs, range_of, require};
+use super::{
+    ActionCall, ActionResult, BuiltinError, absent, note_cache, outputs, range_of, require,
+};
 
 const NODE: Tool = Tool {
     name: "Node",
@@ -39,7 +41,7 @@ const LTS: [(&str, &str); 11] = [
     ("krypton", "24"),
 ];
 
-pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
+pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, BuiltinError> {
     let wanted = wanted(call)?;
     let range = range(&wanted)?;
     let found = require(call, &NODE, &range)?;
@@ -53,7 +55,7 @@ pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
     Ok(done)
 }
 
-fn wanted(call: &Call<'_>) -> Result<String, BuiltinError> {
+fn wanted(call: &ActionCall<'_>) -> Result<String, BuiltinError> {
     let given = call.given().text("node-version");
     if !given.is_empty() {
         return Ok(given.to_owned());
@@ -113,7 +115,7 @@ fn range(wanted: &str) -> Result<VersionRange, BuiltinError> {
 }
 
 /// `registry-url`: settings of npm that take the token from a variable, in the run's temporary directory.
-fn registry(call: &Call<'_>, done: &mut Done) -> Result<(), BuiltinError> {
+fn registry(call: &ActionCall<'_>, done: &mut ActionResult) -> Result<(), BuiltinError> {
     let inputs = call.given();
     let url = inputs.text("registry-url");
     if url.is_empty() {

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use super::installed::{InstalledTool, Tool};
 use super::wanted::{file, first_line, named_file, toml_value, tool_version};
-use super::{BuiltinError, Call, Done, absent, note_cache, outputs, range_of, require};
+use super::{
+    ActionCall, ActionResult, BuiltinError, absent, note_cache, outputs, range_of, require,
+};
 use crate::place::{create_private, remove_tree};
 use crate::program;
 
@@ -35,9 +37,9 @@ base = getattr(sys, '_base_executable', sys.executable)
 sys.exit(subprocess.call([base, '-I', '-m', 'venv', '--clear', sys.argv[1]]))
 ";
 
-pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
+pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, BuiltinError> {
     let updates = call.given().is_true("update-environment", true);
-    let mut done = Done::default();
+    let mut done = ActionResult::default();
     let mut versions = Vec::new();
     // each is set up, and the last one is the default
     for wanted in wanted(call)? {
@@ -80,7 +82,7 @@ fn variables(location: &str) -> Vec<(String, String)> {
 
 /// An environment of the run for the interpreter: packages that a step installs do not land beside the user's.
 fn environment(
-    call: &Call<'_>,
+    call: &ActionCall<'_>,
     found: &InstalledTool,
     wanted: &str,
 ) -> Result<PathBuf, BuiltinError> {
@@ -124,7 +126,7 @@ fn has_pip(location: &Path) -> bool {
     location.join("bin/pip").exists()
 }
 
-fn wanted(call: &mut Call<'_>) -> Result<Vec<String>, BuiltinError> {
+fn wanted(call: &mut ActionCall<'_>) -> Result<Vec<String>, BuiltinError> {
     let given = call.given().lines("python-version");
     if !given.is_empty() {
         return Ok(given.into_iter().map(str::to_owned).collect());

@@ -3,7 +3,7 @@
 use super::installed::{Tool, path_of};
 use super::version::VersionRange;
 use super::wanted::{file, first_line, tool_version};
-use super::{BuiltinError, Call, Done, outputs, range_of, require, without_network};
+use super::{ActionCall, ActionResult, BuiltinError, outputs, range_of, require, without_network};
 
 const RUBY: Tool = Tool {
     name: "Ruby",
@@ -21,7 +21,7 @@ const RUBY: Tool = Tool {
     system: &["/opt/rubies", "/opt/hostedtoolcache/Ruby"],
 };
 
-pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
+pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, BuiltinError> {
     if call.given().is_true("bundler-cache", false) {
         return Err(without_network(
             "ruby/setup-ruby",
@@ -49,7 +49,7 @@ pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
     Ok(done)
 }
 
-fn wanted(call: &Call<'_>) -> Result<String, BuiltinError> {
+fn wanted(call: &ActionCall<'_>) -> Result<String, BuiltinError> {
     let given = call.given().text_or("ruby-version", "default");
     let is_file = |name: &str| given == "default" || given == name;
     if is_file(".ruby-version")

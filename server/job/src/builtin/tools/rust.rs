@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::installed::{Tool, answer, choose};
 use super::version::{ToolVersion, VersionRange};
 use super::wanted::{file, first_line, toml_value};
-use super::{BuiltinError, Call, Done, absent, outputs};
+use super::{ActionCall, ActionResult, BuiltinError, absent, outputs};
 
 const RUST: Tool = Tool {
     name: "Rust",
@@ -37,7 +37,7 @@ struct ToolchainParts {
     targets: Vec<String>,
 }
 
-pub(in super::super) fn dtolnay(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
+pub(in super::super) fn dtolnay(call: &mut ActionCall<'_>) -> Result<ActionResult, BuiltinError> {
     let inputs = call.given();
     let wanted = match inputs.text("toolchain") {
         "" if call.version == "master" => {
@@ -74,7 +74,9 @@ pub(in super::super) fn dtolnay(call: &mut Call<'_>) -> Result<Done, BuiltinErro
     Ok(done)
 }
 
-pub(in super::super) fn actions_rs(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
+pub(in super::super) fn actions_rs(
+    call: &mut ActionCall<'_>,
+) -> Result<ActionResult, BuiltinError> {
     let inputs = call.given();
     let wanted = match inputs.text("toolchain") {
         "" => in_file(call)?.map(|(toolchain, _)| toolchain).ok_or_else(|| {
@@ -101,7 +103,9 @@ pub(in super::super) fn actions_rs(call: &mut Call<'_>) -> Result<Done, BuiltinE
     ]))
 }
 
-pub(in super::super) fn setup_rust_toolchain(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
+pub(in super::super) fn setup_rust_toolchain(
+    call: &mut ActionCall<'_>,
+) -> Result<ActionResult, BuiltinError> {
     let inputs = call.given();
     let mut parts = ToolchainParts {
         components: list(inputs.text("components")),
@@ -147,7 +151,7 @@ pub(in super::super) fn setup_rust_toolchain(call: &mut Call<'_>) -> Result<Done
 }
 
 /// Variables that no step before has set.
-fn unset(call: &Call<'_>, wanted: &[(&str, &str)]) -> Vec<(String, String)> {
+fn unset(call: &ActionCall<'_>, wanted: &[(&str, &str)]) -> Vec<(String, String)> {
     let free = wanted
         .iter()
         .filter(|(name, _)| call.variable(name).is_none());
@@ -164,7 +168,7 @@ fn list(text: &str) -> Vec<String> {
 }
 
 /// Toolchain and parts of `rust-toolchain.toml` or `rust-toolchain`.
-fn in_file(call: &Call<'_>) -> Result<Option<(String, ToolchainParts)>, BuiltinError> {
+fn in_file(call: &ActionCall<'_>) -> Result<Option<(String, ToolchainParts)>, BuiltinError> {
     for name in ["rust-toolchain.toml", "rust-toolchain"] {
         let Some(text) = file(call, name)? else {
             continue;
@@ -192,7 +196,7 @@ fn in_file(call: &Call<'_>) -> Result<Option<(String, ToolchainParts)>, BuiltinE
 
 /// Finds a toolchain with its parts, and makes it the default of the run.
 fn set_up(
-    call: &mut Call<'_>,
+    call: &mut ActionCall<'_>,
     wanted: &str,
     parts: &ToolchainParts,
 ) -> Result<Toolchain, BuiltinError> {
@@ -230,7 +234,7 @@ fn set_up(
     Ok(found)
 }
 
-fn find(call: &Call<'_>, wanted: &str) -> Result<Toolchain, BuiltinError> {
+fn find(call: &ActionCall<'_>, wanted: &str) -> Result<Toolchain, BuiltinError> {
     let is_channel = CHANNELS.contains(&wanted);
     let range = VersionRange::parse(wanted).filter(|_| !is_channel);
     let mut others = Vec::new();
@@ -279,11 +283,11 @@ fn is_date(rest: &str) -> bool {
     digits.count() == 4
 }
 
-fn rustup_home(call: &Call<'_>) -> Option<PathBuf> {
+fn rustup_home(call: &ActionCall<'_>) -> Option<PathBuf> {
     call.variable("RUSTUP_HOME").map(PathBuf::from)
 }
 
-fn toolchains(call: &Call<'_>) -> Vec<(String, PathBuf)> {
+fn toolchains(call: &ActionCall<'_>) -> Vec<(String, PathBuf)> {
     let dir = rustup_home(call).map(|home| home.join("toolchains"));
     let entries = dir
         .and_then(|dir| fs::read_dir(dir).ok())
@@ -302,7 +306,7 @@ fn toolchains(call: &Call<'_>) -> Vec<(String, PathBuf)> {
     all
 }
 
-fn toolchain(call: &Call<'_>, dir: PathBuf) -> Option<Toolchain> {
+fn toolchain(call: &ActionCall<'_>, dir: PathBuf) -> Option<Toolchain> {
     let details = answer(call, &dir.join("bin/rustc"), &["-vV"])?;
     let version = ToolVersion::find(details.lines().next()?)?;
     Some(Toolchain {
@@ -337,7 +341,11 @@ fn has_component(dir: &Path, component: &str) -> bool {
 }
 
 /// Gives the toolchain its name in the run's rustup, and makes it the default there.
-fn make_default(call: &Call<'_>, wanted: &str, found: &Toolchain) -> Result<(), BuiltinError> {
+fn make_default(
+    call: &ActionCall<'_>,
+    wanted: &str,
+    found: &Toolchain,
+) -> Result<(), BuiltinError> {
     let Some(home) = rustup_home(call).filter(|home| home.starts_with(&call.place.files)) else {
         return Ok(());
     };
@@ -387,7 +395,7 @@ fn cache_key(details: &str) -> String {
     format!("{date}{hash}").chars().take(12).collect()
 }
 
-fn version_line(call: &Call<'_>, program: &Path) -> String {
+fn version_line(call: &ActionCall<'_>, program: &Path) -> String {
     let text = answer(call, program, &["--version"]).unwrap_or_default();
     let line = text.lines().next().unwrap_or_default();
     line.split_once(' ')

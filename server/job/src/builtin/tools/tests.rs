@@ -3,7 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::super::fixture::{Fixture, has_program, output_of};
-use super::super::{BuiltinError, Done};
+use super::super::{ActionResult, BuiltinError};
 
 /// A program that prints a text.
 fn program(file: &Path, text: &str) {
@@ -39,7 +39,7 @@ fn absent(fixture: &mut Fixture, name: &str, inputs: &[(&str, &str)]) -> String 
     }
 }
 
-fn variable<'a>(done: &'a Done, name: &str) -> Option<&'a str> {
+fn variable<'a>(done: &'a ActionResult, name: &str) -> Option<&'a str> {
     let named = |(known, _): &&(String, String)| known == name;
     done.environment
         .iter()

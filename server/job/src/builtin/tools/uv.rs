@@ -2,7 +2,7 @@
 
 use super::installed::{Tool, path_of};
 use super::wanted::{file, named_file, toml_value, tool_version};
-use super::{BuiltinError, Call, Done, outputs, range_of, require, without_network};
+use super::{ActionCall, ActionResult, BuiltinError, outputs, range_of, require, without_network};
 
 const UV: Tool = Tool {
     name: "uv",
@@ -17,7 +17,7 @@ const UV: Tool = Tool {
     system: &["/opt/hostedtoolcache/uv"],
 };
 
-pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
+pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, BuiltinError> {
     let inputs = call.given();
     if inputs.is_true("activate-environment", false) {
         return Err(without_network(
@@ -55,7 +55,7 @@ pub(in super::super) fn run(call: &mut Call<'_>) -> Result<Done, BuiltinError> {
     Ok(done)
 }
 
-fn wanted(call: &Call<'_>) -> Result<String, BuiltinError> {
+fn wanted(call: &ActionCall<'_>) -> Result<String, BuiltinError> {
     let given = call.given().text("version");
     if !given.is_empty() {
         return Ok(given.to_owned());

@@ -2,14 +2,17 @@
 
 use std::fs;
 
-use super::super::Call;
+use super::super::ActionCall;
 use super::super::target::{absolute, check_allowed};
 
 /// Bytes of a version file that are read.
 const MAX_FILE: u64 = 1024 * 1024;
 
 /// Text of a file that an input names.
-pub(super) fn named_file(call: &Call<'_>, input: &str) -> Result<Option<(String, String)>, String> {
+pub(super) fn named_file(
+    call: &ActionCall<'_>,
+    input: &str,
+) -> Result<Option<(String, String)>, String> {
     let name = call.given().text(input);
     if name.is_empty() {
         return Ok(None);
@@ -24,7 +27,7 @@ pub(super) fn named_file(call: &Call<'_>, input: &str) -> Result<Option<(String,
 }
 
 /// Text of a file of the workspace, if it is there.
-pub(super) fn file(call: &Call<'_>, name: &str) -> Result<Option<String>, String> {
+pub(super) fn file(call: &ActionCall<'_>, name: &str) -> Result<Option<String>, String> {
     let path = absolute(call, name);
     check_allowed(call, &path)?;
     if !fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() <= MAX_FILE) {

@@ -2,8 +2,8 @@
 
 use super::{ExpandError, expand, expand_bool, expand_number, expand_text};
 use crate::expr::{Contexts, ExpressionError, Value};
-use crate::position::{Position, Range};
-use crate::template::{Expression, Token, TokenKind};
+use crate::position::{FilePosition, Range};
+use crate::template::{Expression, TemplateToken, TokenKind};
 
 struct Env;
 
@@ -22,23 +22,23 @@ impl Contexts for Env {
     }
 }
 
-fn token(kind: TokenKind) -> Token {
+fn token(kind: TokenKind) -> TemplateToken {
     let range = Range::default();
-    Token { range, kind }
+    TemplateToken { range, kind }
 }
 
-fn text(text: &str) -> Token {
+fn text(text: &str) -> TemplateToken {
     token(TokenKind::Text(text.into()))
 }
 
-fn expression(text: &str) -> Token {
+fn expression(text: &str) -> TemplateToken {
     token(TokenKind::Expression(Expression {
         text: text.into(),
         source: format!("${{{{ {text} }}}}"),
     }))
 }
 
-fn json(token: &Token) -> String {
+fn json(token: &TemplateToken) -> String {
     let value = expand(token, &Env).expect("a value");
     value.to_json().replace(['\n', ' '], "")
 }
@@ -83,14 +83,14 @@ fn mappings_have_keys_by_expressions_and_inserted_entries() {
 #[test]
 fn errors_have_the_range_of_their_token() {
     let mut inner = expression("fromJSON('[')");
-    inner.range.start = Position { line: 3, column: 5 };
+    inner.range.start = FilePosition { line: 3, column: 5 };
     let outer = token(TokenKind::Sequence(vec![text("x"), inner.clone()]));
     let error = expand(&outer, &Env).expect_err("no JSON");
     let message = "Error parsing JSON when evaluating fromJson".to_owned();
     let range = inner.range;
     assert_eq!(error, ExpandError { range, message });
 
-    let message = |token: Token| expand_bool(&token, &Env).expect_err("no bool").message;
+    let message = |token: TemplateToken| expand_bool(&token, &Env).expect_err("no bool").message;
     assert_eq!(message(expression("'yes'")), "Unexpected value 'yes'");
     assert_eq!(
         message(expression("env.list")),

@@ -1,0 +1,122 @@
+//! The receiver of what happens in a run.
+
+use crate::state::StepOutcome;
+
+/// Receiver of events, in their order. All texts are masked.
+pub trait RunReport: Send {
+    fn job_started(&mut self, job: &JobName);
+    fn step_started(&mut self, step: &StepName);
+    /// One or more whole lines, or a part of a line that is too long, with their line ends.
+    fn output(&mut self, stream: Stream, text: &[u8]);
+    /// A group of lines begins, with a title, or ends.
+    fn group(&mut self, title: Option<&str>);
+    fn annotation(&mut self, annotation: &Annotation);
+    fn step_ended(&mut self, step: &StepName, end: &StepEnd);
+    /// A sentence of the runner about the whole job.
+    fn notice(&mut self, text: &str);
+    fn job_ended(&mut self, job: &JobName, end: &JobEnd);
+}
+
+/// A job as people see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobName {
+    /// Its key in the workflow.
+    pub id: String,
+    /// Its name with the values of its matrix: `build (ubuntu, 20)`.
+    pub name: String,
+}
+
+/// A step as people see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepName {
+    /// Places from 0: that of the step in the job, then those within composite actions.
+    pub path: Vec<usize>,
+    pub id: String,
+    pub name: String,
+    pub part: StepPart,
+    /// Line of the step in its file, from 1.
+    pub line: u32,
+    /// The file, relative to the repository; an `action.yml` for an inner step.
+    pub file: String,
+}
+
+/// The part of an action that runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StepPart {
+    Pre,
+    Main,
+    Post,
+}
+
+/// The end of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepEnd {
+    pub outcome: StepOutcome,
+    /// The outcome after `continue-on-error`.
+    pub conclusion: StepOutcome,
+    pub milliseconds: u64,
+    /// The reason of a failure or a skip.
+    pub reason: Option<String>,
+}
+
+/// The end of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobEnd {
+    pub result: StepOutcome,
+    pub milliseconds: u64,
+    pub outputs: Vec<(String, String)>,
+    /// The reason of a skip, or of a failure that no step had.
+    pub reason: Option<String>,
+}
+
+impl StepName {
+    /// The key of the step in file names and in the state: `3`, or `3-1` within a composite action.
+    pub fn key(&self) -> String {
+        key_of(&self.path)
+    }
+}
+
+/// The key of a step's place.
+pub fn key_of(path: &[usize]) -> String {
+    let parts: Vec<String> = path.iter().map(usize::to_string).collect();
+    parts.join("-")
+}
+
+/// The stream that a piece of output came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    Stdout,
+    Stderr,
+}
+
+/// A message of `::error::` and its kin, or of the runner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    pub level: Level,
+    pub message: String,
+    pub title: Option<String>,
+    /// Path as the step gave it.
+    pub file: Option<String>,
+    /// Line and column from 1.
+    pub line: Option<u32>,
+    pub column: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    Debug,
+    Notice,
+    Warning,
+    Error,
+}
+
+impl Level {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Level::Debug => "debug",
+            Level::Notice => "notice",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The choice of jobs: conditions, combinations of a matrix, and jobs that cannot run here.
+
+use crate::contexts::{At, JobFacts};
+use crate::expr::{Dict, Value};
+use crate::state::{JobState, StepOutcome};
+use crate::template::{TemplateToken, TokenKind, expand, expand_text};
+use crate::workflow::matrix::{self, Combination};
+use crate::workflow::{Body, StepsBody, WorkflowJob};
+
+use super::condition::holds;
+use super::facts::system;
+use super::whole::{Needs, WorkflowSetup};
+
+/// The combinations of a matrix, and those that run, with their places.
+pub(super) struct Combinations {
+    pub all: Vec<Combination>,
+    pub chosen: Vec<(usize, Combination)>,
+}
+
+impl Combinations {
+    /// The one combination of a job without a matrix.
+    fn none() -> Combinations {
+        let one = Combination {
+            values: Dict::default(),
+            segments: Vec::new(),
+        };
+        Combinations {
+            all: vec![one.clone()],
+            chosen: vec![(0, one)],
+        }
+    }
+}
+
+impl WorkflowSetup {
+    /// The sentence about a job that cannot run here.
+    pub(super) fn refusal(&self, body: &StepsBody, facts: &JobFacts) -> Result<(), String> {
+        let file = &self.workflow.file;
+        for (key, token) in [("container", &body.container), ("services", &body.services)] {
+            if let Some(token) = token {
+                return Err(format!(
+                    "{file} (Line: {}): '{key}' is not supported here: jobs run on this machine, without containers. Leave the key \
+                     out, or run this job on GitHub.",
+                    token.range.start.line
+                ));
+            }
+        }
+        let line = body.runs_on.range.start.line;
+        if let Some(other) = self.other_system(body, facts)
+            && !self.any_system
+        {
+            return Err(format!(
+                "{file} (Line: {line}): the job runs on '{other}', and this machine is {}. --any-system runs it here all the same.",
+                system()
+            ));
+        }
+        Ok(())
+    }
+
+    /// The label of another system that a job asks for.
+    pub(super) fn other_system(&self, body: &StepsBody, facts: &JobFacts) -> Option<String> {
+        let state = JobState::default();
+        let at = self.at(facts, &state);
+        let labels = match expand(&body.runs_on, &at).ok()? {
+            Value::String(label) => vec![label.to_string()],
+            Value::Array(labels) => labels.iter().map(Value::to_text).collect(),
+            Value::Object(mapping) => match mapping.get("labels") {
+                Some(Value::Array(labels)) => labels.iter().map(Value::to_text).collect(),
+                Some(label) => vec![label.to_text()],
+                None => Vec::new(),
+            },
+            Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+        };
+        labels
+            .into_iter()
+            .find(|label| system_of(label).is_some_and(|other| other != system()))
+    }
+
+    /// The condition of a job: `success()` asks for the jobs that it needs.
+    pub(super) fn job_holds(
+        &self,
+        job: &WorkflowJob,
+        facts: &JobFacts,
+        needs: &Needs,
+    ) -> Result<bool, String> {
+        let results: Vec<StepOutcome> = job
+            .needs
+            .iter()
+            .filter_map(|need| needs.get(&need.value))
+            .map(|(result, _)| *result)
+            .collect();
+        let all_succeeded = results.iter().all(|result| *result == StepOutcome::Success);
+        let any_failed = results.contains(&StepOutcome::Failure);
+        let mut state = JobState::default();
+        let mut at_status = if all_succeeded {
+            StepOutcome::Success
+        } else {
+            StepOutcome::Skipped
+        };
+        if any_failed {
+            at_status = StepOutcome::Failure;
+        }
+        if results.contains(&StepOutcome::Cancelled) {
+            state.status = Some(StepOutcome::Cancelled);
+        }
+        let at = At {
+            status: at_status,
+            ..self.at(facts, &state)
+        };
+        holds(&job.condition, &at).map_err(|reason| {
+            format!(
+                "{}: the condition '{}' of the job cannot be evaluated: {reason}",
+                self.workflow.file, job.condition
+            )
+        })
+    }
+
+    pub(super) fn combinations(
+        &self,
+        job: &WorkflowJob,
+        facts: &JobFacts,
+    ) -> Result<Combinations, String> {
+        let strategy = &job.strategy;
+        let Some(token) = strategy.matrix.as_ref().or(strategy.expression.as_ref()) else {
+            return Ok(Combinations::none());
+        };
+        let state = JobState::default();
+        let at = self.at(facts, &state);
+        let place = |error: String| {
+            format!(
+                "{} (Line: {}): {error}",
+                self.workflow.file, token.range.start.line
+            )
+        };
+        let value = expand(token, &at).map_err(|error| place(error.message))?;
+        let value = match &value {
+            Value::Object(whole) if strategy.matrix.is_none() => match whole.get("matrix") {
+                Some(matrix) => matrix.clone(),
+                None => return Ok(Combinations::none()),
+            },
+            _ => value,
+        };
+        let all = matrix::combinations(&value).map_err(|error| place(error.to_string()))?;
+        let matches = |combination: &Combination| {
+            self.matrix
+                .iter()
+                .all(|(name, wanted)| match combination.values.get(name) {
+                    Some(value) => value.to_text() == *wanted,
+                    None => false,
+                })
+        };
+        let mut fitting = all
+            .iter()
+            .enumerate()
+            .filter(|(_, combination)| matches(combination));
+        let fits_here = |combination: &Combination| {
+            let mut facts = facts.clone();
+            facts.matrix = Some(combination.values.clone());
+            match &job.body {
+                Body::Steps(body) => self.any_system || self.other_system(body, &facts).is_none(),
+                Body::Call(_) => true,
+            }
+        };
+        // one combination runs unless values choose another: the first one for this system
+        let chosen = fitting
+            .clone()
+            .find(|(_, combination)| fits_here(combination))
+            .or_else(|| fitting.next());
+        let Some((place_of, combination)) = chosen else {
+            let wanted: Vec<String> = self
+                .matrix
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            return Err(place(format!(
+                "no combination of the matrix has {}",
+                wanted.join(", ")
+            )));
+        };
+        let chosen = vec![(place_of, combination.clone())];
+        Ok(Combinations { all, chosen })
+    }
+
+    /// The name of a job with its matrix, as on GitHub.
+    pub(super) fn shown_name(
+        &self,
+        job: &WorkflowJob,
+        facts: &JobFacts,
+        combination: &Combination,
+        total: usize,
+    ) -> String {
+        let state = JobState::default();
+        let at = self.at(facts, &state);
+        let written = job
+            .name
+            .as_ref()
+            .and_then(|name| expand_text(name, &at).ok())
+            .filter(|name| !name.is_empty());
+        let has_values = |name: &TemplateToken| !matches!(name.kind, TokenKind::Text(_));
+        match written {
+            Some(name) if total == 1 || job.name.as_ref().is_some_and(has_values) => name,
+            Some(name) => matrix::display_name(&name, combination),
+            None if total == 1 && combination.values.is_empty() => job.id.value.clone(),
+            None => matrix::display_name(&job.id.value, combination),
+        }
+    }
+}
+
+/// The system that a label of a hosted runner stands for.
+fn system_of(label: &str) -> Option<&'static str> {
+    let label = label.to_ascii_lowercase();
+    let names = [
+        ("ubuntu", "Linux"),
+        ("linux", "Linux"),
+        ("macos", "macOS"),
+        ("windows", "Windows"),
+    ];
+    names
+        .into_iter()
+        .find(|(name, _)| label.starts_with(name))
+        .map(|(_, system)| system)
+}

@@ -1,0 +1,333 @@
+//! The job as a whole: frames, posts, outputs, and its end.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::builtin::BuiltinOptions;
+use crate::contexts::{At, JobFacts};
+use crate::expr::Dict;
+use crate::place::RunPlace;
+use crate::repository::ProjectRepository;
+use crate::state::{EnvVariables, JobState, StepOutcome};
+use crate::step::mask::Masks;
+use crate::step::process::{Leftovers, Ready, SupervisorCommand};
+use crate::step::stop::StopRequest;
+use crate::template::{expand_number, expand_text, expand_variables};
+use crate::workflow::{StepsBody, Workflow};
+
+use super::frame::Frame;
+use super::open::Post;
+use super::uses::{ActionSources, MissingActions};
+use crate::report::{JobEnd, JobName, RunReport};
+
+/// Minutes that a job may take, as on GitHub.
+const JOB_MINUTES: f64 = 360.0;
+
+/// The user's choices for a run.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    pub actions: ActionSources,
+    pub missing_actions: MissingActions,
+    pub builtin: BuiltinOptions,
+    /// Lines of `::debug::` are shown.
+    pub debug: bool,
+    /// Run this step alone: its id, its name, or its place from 1.
+    pub only: Option<String>,
+    /// Outputs of steps that do not run, by the id of the step.
+    pub outputs: BTreeMap<String, EnvVariables>,
+    /// Variables below those of the workflow.
+    pub env: EnvVariables,
+}
+
+/// All that a job needs to start.
+#[derive(Clone)]
+pub struct JobSetup {
+    pub name: JobName,
+    pub workflow: Arc<Workflow>,
+    pub body: Arc<StepsBody>,
+    pub facts: JobFacts,
+    pub place: Arc<RunPlace>,
+    pub repository: Arc<ProjectRepository>,
+    /// Variables of the place.
+    pub base: Vec<(String, String)>,
+    pub options: RunOptions,
+    pub supervisor: SupervisorCommand,
+    pub masks: Masks,
+    pub stop: StopRequest,
+    pub report: Arc<Mutex<dyn RunReport>>,
+}
+
+/// One job while it runs.
+pub struct JobRun {
+    pub(super) setup: JobSetup,
+    pub(super) state: JobState,
+    pub(super) frames: Vec<Frame>,
+    /// Parts that run at the end, by the key of their step.
+    pub(super) posts: BTreeMap<String, Post>,
+    /// Processes that steps left running.
+    pub(super) leftovers: Vec<Leftovers>,
+    /// A supervisor for the next program.
+    pub(super) ready: Option<Ready>,
+    /// `GITHUB_…` and `RUNNER_…`.
+    pub(super) variables: Vec<(String, String)>,
+    pub(super) deadline: Option<Instant>,
+    /// Wishes to stop that the job has heeded.
+    pub(super) heeded: u8,
+    reason: Option<String>,
+}
+
+impl std::fmt::Debug for JobSetup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JobSetup")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for JobRun {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JobRun")
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+impl JobRun {
+    /// A job at its beginning: the variables of the workflow and of the job are evaluated.
+    pub fn new(setup: JobSetup) -> Result<JobRun, String> {
+        let variables = super::facts::variables(&setup.facts.github, &setup.facts.runner);
+        let body = Arc::clone(&setup.body);
+        let workflow = Arc::clone(&setup.workflow);
+        let mut run = JobRun {
+            frames: vec![Frame {
+                scope: String::new(),
+                path: Vec::new(),
+                file: workflow.file.clone(),
+                steps: Arc::new(body.steps.clone()),
+                next: 0,
+                env: EnvVariables::default(),
+                status: StepOutcome::Success,
+                deadline: None,
+                composite: None,
+            }],
+            state: JobState {
+                env: setup.options.env.clone(),
+                ..JobState::default()
+            },
+            posts: BTreeMap::new(),
+            leftovers: Vec::new(),
+            ready: None,
+            variables,
+            deadline: None,
+            heeded: setup.stop.wishes(),
+            reason: None,
+            setup,
+        };
+        for (id, outputs) in run.setup.options.outputs.clone() {
+            let result = crate::state::StepResult {
+                outcome: Some(StepOutcome::Success),
+                conclusion: Some(StepOutcome::Success),
+                outputs,
+            };
+            run.state.set_result("", &id, result);
+        }
+        for env in [&workflow.env, &body.env].into_iter().flatten() {
+            let set = expand_variables(env, &run.at())
+                .map_err(|error| run.template_error(&workflow.file, &error))?;
+            run.state.env.extend(
+                set.iter()
+                    .map(|(name, value)| (name.as_str(), value.as_str())),
+            );
+        }
+        let minutes = body
+            .timeout_minutes
+            .as_ref()
+            .map(|token| expand_number(token, &run.at()));
+        let minutes = minutes
+            .transpose()
+            .map_err(|error| run.template_error(&workflow.file, &error))?;
+        run.deadline = deadline_in(minutes.unwrap_or(JOB_MINUTES));
+        Ok(run)
+    }
+
+    pub fn place(&self) -> &RunPlace {
+        &self.setup.place
+    }
+
+    /// Runs all steps, the posts, and ends what they left running.
+    pub fn run(mut self) -> JobEnd {
+        let began = Instant::now();
+        let name = self.setup.name.clone();
+        self.report().job_started(&name);
+        self.run_pre_parts();
+        while self.advance() {}
+        self.run_posts();
+        let result = self.state.status();
+        self.state.result = Some(result);
+        let outputs = self.outputs();
+        self.leftovers.clear();
+        self.ready = None;
+        let end = JobEnd {
+            result,
+            milliseconds: milliseconds(began),
+            outputs,
+            reason: self.reason.take(),
+        };
+        self.report().job_ended(&name, &end);
+        end
+    }
+
+    /// Runs the next step, or leaves a composite action. False at the end of the job's steps.
+    fn advance(&mut self) -> bool {
+        self.heed_stop();
+        let Some(frame) = self.frames.last() else {
+            return false;
+        };
+        if let Some((step, path)) = frame.next_step() {
+            self.frame().next += 1;
+            if self.is_chosen(&step, &path) {
+                self.run_step(&step, path);
+            }
+            return true;
+        }
+        if self.frames.len() == 1 {
+            return false;
+        }
+        self.leave_composite();
+        true
+    }
+
+    /// False for a step that is left out, since another one runs alone.
+    fn is_chosen(&self, step: &crate::workflow::WorkflowStep, path: &[usize]) -> bool {
+        let Some(only) = &self.setup.options.only else {
+            return true;
+        };
+        path.len() > 1 || step_matches(step, path[0], only)
+    }
+
+    /// Takes over a new wish to stop: the job is cancelled from now on.
+    pub(super) fn heed_stop(&mut self) {
+        if self.setup.stop.wishes() > self.heeded {
+            self.heeded = self.setup.stop.wishes();
+            self.state.status = Some(StepOutcome::Cancelled);
+        }
+        if self.deadline.is_some_and(|at| at <= Instant::now()) {
+            self.deadline = None;
+            self.state.status = Some(StepOutcome::Cancelled);
+            let reason = "The job was cancelled: its timeout-minutes are over.".to_owned();
+            self.report().notice(&reason);
+            self.reason = Some(reason);
+        }
+    }
+
+    /// The contexts outside of any step.
+    pub(super) fn at(&self) -> At<'_> {
+        At::outside(&self.setup.facts, &self.state, &self.setup.place.workspace)
+    }
+
+    /// The frame that runs.
+    pub(super) fn frame(&mut self) -> &mut Frame {
+        let last = self.frames.len() - 1;
+        &mut self.frames[last]
+    }
+
+    pub(super) fn report(&self) -> MutexGuard<'_, dyn RunReport + 'static> {
+        self.setup
+            .report
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// GitHub's sentence about a template that has no value.
+    pub(super) fn template_error(
+        &self,
+        file: &str,
+        error: &crate::template::ExpandError,
+    ) -> String {
+        let start = error.range.start;
+        let message = self.setup.masks.apply(&error.message);
+        format!(
+            "The template is not valid. {file} (Line: {}, Col: {}): {message}",
+            start.line, start.column
+        )
+    }
+
+    /// The outputs of the job. One that may have a secret is left out, as on GitHub.
+    fn outputs(&mut self) -> Vec<(String, String)> {
+        let mut outputs = Vec::new();
+        let mut notices = Vec::new();
+        for (name, token) in &self.setup.body.outputs {
+            match expand_text(token, &self.at()) {
+                Ok(value) if self.setup.masks.apply(&value) != value => {
+                    notices.push(format!("Skip output '{name}' since it may contain secret."));
+                }
+                Ok(value) => outputs.push((name.clone(), value)),
+                Err(error) => {
+                    notices.push(self.template_error(&self.setup.workflow.file, &error));
+                    self.state.result = Some(StepOutcome::Failure);
+                }
+            }
+        }
+        for notice in notices {
+            self.report().notice(&notice);
+        }
+        outputs
+    }
+
+    /// A supervisor for a program that starts now. The next one is started at once, so that the next step need not wait for it.
+    pub(super) fn take_supervisor(&mut self) -> std::io::Result<Ready> {
+        match self.ready.take() {
+            Some(ready) => Ok(ready),
+            None => self.setup.supervisor.start(),
+        }
+    }
+
+    /// The log file of a step.
+    pub(super) fn log_file(&self, key: &str, name: &str) -> PathBuf {
+        let slug: String = name
+            .chars()
+            .map(|character| {
+                if character.is_ascii_alphanumeric() {
+                    character.to_ascii_lowercase()
+                } else {
+                    '-'
+                }
+            })
+            .take(40)
+            .collect();
+        self.setup
+            .place
+            .log
+            .join(format!("{key}-{}.log", slug.trim_matches('-')))
+    }
+}
+
+/// True if a step is meant by its id, its name, or its place from 1.
+pub fn step_matches(step: &crate::workflow::WorkflowStep, place: usize, only: &str) -> bool {
+    let name = match step.name.as_ref().map(|token| &token.kind) {
+        Some(crate::template::TokenKind::Text(text)) => text.as_str(),
+        _ => "",
+    };
+    step.id == only || name == only || only.parse() == Ok(place + 1)
+}
+
+pub(super) fn milliseconds(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The time in so many minutes; none if that is beyond all clocks.
+pub(super) fn deadline_in(minutes: f64) -> Option<Instant> {
+    let time = Duration::try_from_secs_f64(minutes.max(0.0) * 60.0).ok()?;
+    Instant::now().checked_add(time)
+}
+
+/// Inputs as expressions see them: texts.
+pub(super) fn texts(pairs: &[(String, String)]) -> Dict {
+    let mut dict = Dict::default();
+    for (name, value) in pairs {
+        dict.set(name, value.as_str().into());
+    }
+    dict
+}

@@ -1,0 +1,30 @@
+//! The run of one job: its steps in their order, the results, the posts, and the end of all processes.
+//!
+//! A job is a stack of frames: that of the job, and one for each composite action that is entered. Each frame has a list of steps and
+//! the place of the next one.
+
+mod action;
+mod builtin;
+mod called;
+mod choice;
+mod condition;
+mod environment;
+mod facts;
+mod frame;
+mod javascript;
+mod job;
+mod listing;
+mod open;
+mod own;
+mod posts;
+mod script;
+mod step;
+mod uses;
+mod whole;
+
+pub use action::read_action;
+pub use facts::{RunNames, WorkflowEvent, github, runner, system};
+pub use job::{JobRun, JobSetup, RunOptions, step_matches};
+pub use listing::{JobListing, LineText, MatrixListing, WorkflowListing, jobs_of};
+pub use uses::{ActionSources, FoundAction, MissingActions, RemoteAction, UsesText, action_file};
+pub use whole::{WorkflowEnd, WorkflowSetup, digest};

@@ -1,0 +1,78 @@
+//! A step that has begun, the result of its action, and the parts of actions that run later.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use crate::builtin::Builtin;
+use crate::expr::Dict;
+use crate::report::StepName;
+use crate::state::{EnvVariables, StepOutcome};
+use crate::step::StepProgram;
+use crate::workflow::WorkflowStep;
+
+use super::environment::Layers;
+
+/// A part of an action that runs at the job's end.
+#[derive(Clone, Debug)]
+pub(super) struct Post {
+    pub open: OpenStep,
+    pub condition: String,
+    pub inputs: Vec<(String, String)>,
+    pub action: PostAction,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum PostAction {
+    Builtin { builtin: Builtin, version: String },
+    Node { using: String, script: PathBuf },
+}
+
+/// A step that has begun.
+#[derive(Clone, Debug)]
+pub(super) struct OpenStep {
+    pub step: WorkflowStep,
+    pub name: StepName,
+    pub scope: String,
+    /// Variables of `env`: those of the state, of the frames, and of the step.
+    pub env: EnvVariables,
+    pub inputs: Option<Dict>,
+    pub status: StepOutcome,
+    pub github: Vec<(&'static str, String)>,
+    pub deadline: Option<Instant>,
+    pub began: Instant,
+}
+
+/// The end of a step's action.
+#[derive(Debug)]
+pub(super) struct Ran {
+    pub outcome: StepOutcome,
+    pub reason: Option<String>,
+    pub outputs: EnvVariables,
+}
+
+impl Ran {
+    pub fn failed(reason: impl Into<String>) -> Ran {
+        Ran {
+            outcome: StepOutcome::Failure,
+            reason: Some(reason.into()),
+            outputs: EnvVariables::default(),
+        }
+    }
+
+    pub fn succeeded() -> Ran {
+        Ran {
+            outcome: StepOutcome::Success,
+            reason: None,
+            outputs: EnvVariables::default(),
+        }
+    }
+}
+
+/// A program, and the lines that its log begins with.
+pub(super) struct Prepared {
+    pub program: StepProgram,
+    pub header: String,
+}
+
+/// Makes the program of a step from its variables. The error is a sentence.
+pub(super) type ProgramOf<'a> = dyn Fn(&Layers) -> Result<Prepared, String> + 'a;

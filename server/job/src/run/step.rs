@@ -1,0 +1,412 @@
+//! One step: its variables, its condition, what it runs, and its result.
+
+use std::fs::File;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use crate::contexts::At;
+use crate::report::Level;
+use crate::state::{EnvVariables, StepOutcome, StepResult};
+use crate::step::command_files::{CommandFiles, FileCommands};
+use crate::step::output::{OutputCommands, StepOutput};
+use crate::step::process::{OutputSink, ProgramEnding, ProgramLimits, Ready, end_orphans};
+use crate::template::{TokenKind, expand_bool, expand_number, expand_text, expand_variables};
+use crate::workflow::{StepAction, WorkflowStep};
+
+use super::condition::holds;
+use super::environment::Layers;
+use super::job::{JobRun, deadline_in, milliseconds};
+use super::open::{OpenStep, ProgramOf, Ran};
+use crate::report::{StepEnd, StepName, StepPart};
+
+impl JobRun {
+    /// Runs a step to its end, or enters its composite action.
+    pub(super) fn run_step(&mut self, step: &WorkflowStep, path: Vec<usize>) {
+        let mut open = self.open(step, path);
+        let env = step
+            .env
+            .as_ref()
+            .map(|env| expand_variables(env, &self.at_step(&open)));
+        match env.transpose() {
+            Ok(env) => {
+                let env = env.unwrap_or_default();
+                open.env.extend(
+                    env.iter()
+                        .map(|(name, value)| (name.as_str(), value.as_str())),
+                );
+            }
+            Err(error) => {
+                let reason = self.template_error(&open.name.file, &error);
+                self.report().step_started(&open.name);
+                return self.close(&open, Ran::failed(reason));
+            }
+        }
+        open.name.name = self.display_name(&open);
+        match holds(&step.condition, &self.at_step(&open)) {
+            Ok(true) => {}
+            Ok(false) => return self.skip(&open, &step.condition),
+            Err(reason) => {
+                self.report().step_started(&open.name);
+                let reason = format!(
+                    "The condition '{}' cannot be evaluated: {reason}",
+                    step.condition
+                );
+                return self.close(&open, Ran::failed(reason));
+            }
+        }
+        self.report().step_started(&open.name);
+        let minutes = step
+            .timeout_minutes
+            .as_ref()
+            .map(|token| expand_number(token, &self.at_step(&open)));
+        match minutes.transpose() {
+            Ok(minutes) => {
+                let own = minutes
+                    .filter(|minutes| *minutes > 0.0)
+                    .and_then(deadline_in);
+                open.deadline = [own, open.deadline].into_iter().flatten().min();
+            }
+            Err(error) => {
+                let reason = self.template_error(&open.name.file, &error);
+                return self.close(&open, Ran::failed(reason));
+            }
+        }
+        let ran = match &step.action {
+            StepAction::Run {
+                script,
+                shell,
+                working_directory,
+            } => Some(self.run_script(&open, script, shell.as_ref(), working_directory.as_ref())),
+            StepAction::Uses { uses, with } => self.run_action(&open, &uses.value, with.as_ref()),
+            StepAction::Background(key) => Some(Ran::failed(format!(
+                "'{}' is not supported here.",
+                key.value
+            ))),
+        };
+        if let Some(ran) = ran {
+            self.close(&open, ran);
+        }
+    }
+
+    pub(super) fn open(&mut self, step: &WorkflowStep, path: Vec<usize>) -> OpenStep {
+        let is_inner = self.frames.len() > 1;
+        let job_status = self.state.status();
+        let mut env = self.state.env.clone();
+        let (job_deadline, frame) = (self.deadline, self.frame());
+        env.extend(frame.env.iter());
+        let mut github = frame
+            .composite
+            .as_ref()
+            .map(|composite| composite.github.clone())
+            .unwrap_or_default();
+        github.push(("action", step.id.clone()));
+        OpenStep {
+            step: step.clone(),
+            name: StepName {
+                path,
+                id: step.id.clone(),
+                name: String::new(),
+                part: StepPart::Main,
+                line: step.range.start.line,
+                file: frame.file.clone(),
+            },
+            scope: frame.scope.clone(),
+            env,
+            inputs: frame
+                .composite
+                .as_ref()
+                .map(|composite| composite.inputs.clone()),
+            status: if is_inner { frame.status } else { job_status },
+            github,
+            deadline: [frame.deadline, job_deadline].into_iter().flatten().min(),
+            began: Instant::now(),
+        }
+    }
+
+    /// The contexts at a step.
+    pub(super) fn at_step<'a>(&'a self, open: &'a OpenStep) -> At<'a> {
+        At {
+            facts: &self.setup.facts,
+            state: &self.state,
+            scope: &open.scope,
+            env: &open.env,
+            inputs: open.inputs.as_ref(),
+            status: open.status,
+            github: &open.github,
+            workspace: &self.setup.place.workspace,
+        }
+    }
+
+    /// The name that people see: that of the file, or `Run …` as on GitHub.
+    pub(super) fn display_name(&self, open: &OpenStep) -> String {
+        if let Some(name) = &open.step.name
+            && let Ok(name) = expand_text(name, &self.at_step(open))
+            && !name.trim().is_empty()
+        {
+            return self.setup.masks.apply(&name);
+        }
+        let text = match &open.step.action {
+            StepAction::Run { script, .. } => match &script.kind {
+                TokenKind::Text(text) => text.clone(),
+                TokenKind::Expression(expression) => expression.source.clone(),
+                _ => String::new(),
+            },
+            StepAction::Uses { uses, .. } => uses.value.clone(),
+            StepAction::Background(key) => key.value.clone(),
+        };
+        let line = text.trim_start().lines().next().unwrap_or("").trim_end();
+        self.setup.masks.apply(&format!("Run {line}"))
+    }
+
+    pub(super) fn skip(&mut self, open: &OpenStep, condition: &str) {
+        if open.name.part == StepPart::Main {
+            let result = StepResult {
+                outcome: Some(StepOutcome::Skipped),
+                conclusion: Some(StepOutcome::Skipped),
+                outputs: EnvVariables::default(),
+            };
+            self.state.set_result(&open.scope, &open.step.id, result);
+        }
+        let end = StepEnd {
+            outcome: StepOutcome::Skipped,
+            conclusion: StepOutcome::Skipped,
+            milliseconds: 0,
+            reason: Some(format!("its condition does not hold: {condition}")),
+        };
+        self.report().step_ended(&open.name, &end);
+    }
+
+    /// Keeps the result of a step, and lets it count for the job or the composite action around it.
+    pub(super) fn close(&mut self, open: &OpenStep, ran: Ran) {
+        let token = open.step.continue_on_error.as_ref();
+        let continues = token.map(|token| expand_bool(token, &self.at_step(open)));
+        let (continues, error) = match continues.transpose() {
+            Ok(continues) => (continues.unwrap_or_default(), None),
+            Err(error) => (false, Some(self.template_error(&open.name.file, &error))),
+        };
+        let outcome = if error.is_some() {
+            StepOutcome::Failure
+        } else {
+            ran.outcome
+        };
+        let conclusion = if continues && outcome == StepOutcome::Failure {
+            StepOutcome::Success
+        } else {
+            outcome
+        };
+        let result = StepResult {
+            outcome: Some(outcome),
+            conclusion: Some(conclusion),
+            outputs: ran.outputs,
+        };
+        // a post counts for the job, and is not a step of the workflow
+        if open.name.part == StepPart::Main {
+            self.state.set_result(&open.scope, &open.step.id, result);
+        }
+        self.count(conclusion);
+        let reason = error
+            .or(ran.reason)
+            .map(|reason| self.setup.masks.apply(&reason));
+        let end = StepEnd {
+            outcome,
+            conclusion,
+            milliseconds: milliseconds(open.began),
+            reason,
+        };
+        self.report().step_ended(&open.name, &end);
+    }
+
+    /// Merges a conclusion into the status around it.
+    pub(super) fn count(&mut self, conclusion: StepOutcome) {
+        if self.frames.len() > 1 {
+            let frame = self.frame();
+            frame.status = frame.status.merge(conclusion);
+        } else {
+            self.state.status = Some(self.state.status().merge(conclusion));
+        }
+    }
+
+    /// Runs a program as a step: with its command files, its log and its limits. Takes over what it wrote.
+    pub(super) fn run_program(
+        &mut self,
+        open: &OpenStep,
+        own: &[(String, String)],
+        program_of: &ProgramOf,
+    ) -> Ran {
+        let files = self.command_files(open);
+        if let Err(error) = files.reset() {
+            return Ran::failed(format!(
+                "The command files in {} cannot be made: {error}",
+                self.setup.place.temp.display()
+            ));
+        }
+        let mut own = own.to_vec();
+        own.extend(open.github.iter().map(|(name, value)| {
+            (
+                format!("GITHUB_{}", name.to_ascii_uppercase()),
+                value.clone(),
+            )
+        }));
+        let program = match program_of(&self.layers(open, &own, &files)) {
+            Ok(program) => program,
+            Err(reason) => return Ran::failed(reason),
+        };
+        let output = self.output_of(open, &program.header);
+        let sink: Arc<Mutex<dyn OutputSink>> = Arc::clone(&output) as Arc<Mutex<dyn OutputSink>>;
+        let supervisor = match self.take_supervisor() {
+            Ok(supervisor) => supervisor,
+            Err(error) => {
+                return Ran::failed(format!(
+                    "The supervisor of the step cannot be started: {error}"
+                ));
+            }
+        };
+        let limits = ProgramLimits {
+            deadline: open.deadline,
+            stop: &self.setup.stop,
+        };
+        let next = self.setup.supervisor.start();
+        let ended = supervisor.run(&program.program, &limits, &sink);
+        self.ready = next.ok();
+        let asked = output
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .finish();
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(error) => {
+                let program = program.program.program.display();
+                return Ran::failed(format!("{program} cannot be started: {error}"));
+            }
+        };
+        self.leftovers.retain_mut(|left| !left.are_gone());
+        if ended.ending == ProgramEnding::SupervisorLost {
+            end_orphans(
+                self.leftovers
+                    .iter()
+                    .chain(self.ready.as_ref().map(Ready::leftovers)),
+            );
+        }
+        self.leftovers.push(ended.leftovers);
+        self.take_over(open, &output, ended.ending, files.read(), asked)
+    }
+
+    /// The variables of a step's program.
+    pub(super) fn layers<'a>(
+        &'a self,
+        open: &'a OpenStep,
+        own: &'a [(String, String)],
+        files: &'a CommandFiles,
+    ) -> Layers<'a> {
+        Layers {
+            base: &self.setup.base,
+            state: &self.state,
+            env: &open.env,
+            facts: &self.variables,
+            own,
+            files,
+        }
+    }
+
+    pub(super) fn command_files(&self, open: &OpenStep) -> CommandFiles {
+        CommandFiles::of(
+            &self.setup.place.temp.join("_runner_file_commands"),
+            &open.name.key(),
+        )
+    }
+
+    /// The reader of a step's output, whose log begins with the step's header.
+    pub(super) fn output_of(&self, open: &OpenStep, header: &str) -> Arc<Mutex<StepOutput>> {
+        let log = File::create(self.log_file(&open.name.key(), &open.name.name));
+        let mut output = StepOutput::new(
+            self.setup.masks.clone(),
+            log.ok(),
+            Arc::clone(&self.setup.report),
+        );
+        output.debug = self.setup.options.debug;
+        output.unsecure = open
+            .env
+            .get("ACTIONS_ALLOW_UNSECURE_COMMANDS")
+            .is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        output.header(header);
+        Arc::new(Mutex::new(output))
+    }
+
+    /// Takes over what a step wrote and asked for, and gives its result.
+    fn take_over(
+        &mut self,
+        open: &OpenStep,
+        output: &Mutex<StepOutput>,
+        ending: ProgramEnding,
+        written: FileCommands,
+        asked: OutputCommands,
+    ) -> Ran {
+        let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+        for warning in &written.warnings {
+            output.annotate(Level::Error, warning);
+        }
+        let mut errors = asked.errors;
+        errors.extend(written.errors);
+        for error in &errors {
+            output.annotate(Level::Error, error);
+        }
+        if let Some(error) = output.log_error() {
+            let notice = format!("The log of '{}' is not complete: {error}", open.name.name);
+            self.report().notice(&notice);
+        }
+        output.close();
+        drop(output);
+        for (name, value) in asked.env.iter().chain(&written.env) {
+            self.state.env.set(name, value);
+        }
+        for directory in asked.path.iter().chain(&written.path) {
+            self.state.prepend_path(directory);
+        }
+        let key = open.name.key();
+        for (name, value) in asked.state.iter().chain(&written.state) {
+            self.state
+                .state
+                .entry(key.clone())
+                .or_default()
+                .set(name, value);
+        }
+        let outputs = asked.outputs.into_iter().chain(written.outputs).collect();
+        let (outcome, reason) = match ending {
+            ProgramEnding::Exited(0) if errors.is_empty() => (StepOutcome::Success, None),
+            ProgramEnding::Exited(0) => (StepOutcome::Failure, Some(errors.join(" "))),
+            ProgramEnding::Exited(code) => (
+                StepOutcome::Failure,
+                Some(format!("Process completed with exit code {code}.")),
+            ),
+            ProgramEnding::Killed(signal) => {
+                let code = 128 + signal;
+                (
+                    StepOutcome::Failure,
+                    Some(format!(
+                        "Process completed with exit code {code}: signal {signal} ended it."
+                    )),
+                )
+            }
+            ProgramEnding::TimedOut => (
+                StepOutcome::Failure,
+                Some("The action has timed out: its timeout-minutes are over.".to_owned()),
+            ),
+            ProgramEnding::Cancelled => (
+                StepOutcome::Cancelled,
+                Some("The operation was canceled.".to_owned()),
+            ),
+            ProgramEnding::SupervisorLost => (
+                StepOutcome::Failure,
+                Some(
+                    "The supervisor of the step was killed, and its processes were ended."
+                        .to_owned(),
+                ),
+            ),
+        };
+        Ran {
+            outcome,
+            reason,
+            outputs,
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! `job list`: workflows with their jobs, and the runs that are kept.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use backstitch_job::expr::{Dict, Value};
+use backstitch_job::place::{RunEntry, RunStatus, list};
+use backstitch_job::position::WorkflowProblem;
+use backstitch_job::repository::ProjectRepository;
+use backstitch_job::run::{JobListing, LineText, MatrixListing, WorkflowListing};
+use backstitch_protocol::{
+    FileProblem, JobEntry, JobList, JobRuns, KeptRun, LineNote, WorkflowEntry,
+};
+use clap::Args;
+
+use crate::cli::options::GlobalArgs;
+use crate::render::{BOLD, CYAN, DIM, Paint, RED, YELLOW};
+use crate::terminal::error::{CliError, CliResult, ExitKind};
+use crate::terminal::out::{self, Out};
+use crate::terminal::paint::{one_line, visible};
+use crate::to_protocol;
+
+use super::setting;
+
+/// Folder of workflows in a repository.
+const WORKFLOWS: &str = ".github/workflows";
+
+/// List workflows with their jobs, problems, and what a run would not find here
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  backstitch job list\n  backstitch job list ci.yml\n  backstitch job list --runs"
+)]
+pub struct JobListArgs {
+    /// Workflow file, or its name in .github/workflows [default: all of them]
+    pub file: Option<PathBuf>,
+    /// List the runs that are kept
+    #[arg(long, conflicts_with = "file")]
+    pub runs: bool,
+    /// Directory of an action that is not here, or `skip` for its steps
+    #[arg(long = "action", value_name = "NAME=DIR")]
+    pub actions: Vec<String>,
+}
+
+/// Lists workflows or runs. A workflow with problems is exit code 1.
+pub fn run(args: &JobListArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode> {
+    if args.runs {
+        return list_runs(out);
+    }
+    let repository = setting::repository(global)?;
+    let sources = setting::action_sources(&args.actions)?;
+    let files = match &args.file {
+        Some(file) => vec![workflow_file(&repository, file)?],
+        None => workflow_files(&repository.root),
+    };
+    let mut listings = Vec::new();
+    for file in files {
+        let (name, text) = read_workflow(&repository, &file)?;
+        listings.push(WorkflowListing::of(&name, &text, &sources));
+    }
+    let failed = listings.iter().any(|listing| !listing.problems.is_empty());
+    if out.json {
+        let workflows = listings.iter().map(entry_of).collect();
+        out::answer(setting::document(&JobList { workflows })?)?;
+    } else if listings.is_empty() {
+        out.text(&format!("No workflows are in {WORKFLOWS}.\n"))?;
+    } else {
+        let texts: Vec<String> = listings
+            .iter()
+            .map(|listing| text_of(listing, out.paint))
+            .collect();
+        out.drawn(&texts.join("\n"))?;
+    }
+    Ok(if failed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// Workflow files of a repository, by name.
+fn workflow_files(root: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root.join(WORKFLOWS))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let is_workflow = |path: &PathBuf| {
+        path.extension()
+            .is_some_and(|kind| kind == "yml" || kind == "yaml")
+    };
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(is_workflow)
+        .collect();
+    files.sort();
+    files
+}
+
+/// The workflow file that the user means: a path, or a name in .github/workflows.
+pub fn workflow_file(repository: &ProjectRepository, file: &Path) -> CliResult<PathBuf> {
+    let folder = repository.root.join(WORKFLOWS);
+    let places = [
+        file.to_owned(),
+        folder.join(file),
+        folder.join(file.with_extension("yml")),
+        folder.join(file.with_extension("yaml")),
+    ];
+    places
+        .into_iter()
+        .find(|place| place.is_file())
+        .ok_or_else(|| {
+            let known: Vec<String> = workflow_files(&repository.root)
+                .iter()
+                .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+                .collect();
+            let hint = if known.is_empty() {
+                format!("no workflows are in {WORKFLOWS}; name a file by its path")
+            } else {
+                format!("workflows here: {}", known.join(", "))
+            };
+            CliError::new(
+                ExitKind::NotFound,
+                format!("{}: no such workflow", file.display()),
+            )
+            .hint(hint)
+        })
+}
+
+/// Name of a workflow relative to the repository, and its text.
+pub fn read_workflow(repository: &ProjectRepository, file: &Path) -> CliResult<(String, String)> {
+    let text = fs::read(file).map_err(|error| {
+        CliError::new(
+            ExitKind::Failed,
+            format!("{} cannot be read: {error}", file.display()),
+        )
+    })?;
+    let text = String::from_utf8(text).map_err(|error| {
+        CliError::new(
+            ExitKind::Failed,
+            format!("{} is not UTF-8: {error}", file.display()),
+        )
+        .hint("save the workflow as UTF-8")
+    })?;
+    let full = file.canonicalize()?;
+    let name = full.strip_prefix(&repository.root).unwrap_or(&full);
+    Ok((name.to_string_lossy().into_owned(), text))
+}
+
+fn text_of(listing: &WorkflowListing, paint: Paint) -> String {
+    let mut text = paint.on(BOLD, &visible(&listing.file));
+    let mut about: Vec<String> = listing.name.iter().map(|name| one_line(name)).collect();
+    if !listing.events.is_empty() {
+        about.push(format!("on {}", listing.events.join(", ")));
+    }
+    if !about.is_empty() {
+        text.push_str(&format!("  {}", paint.on(DIM, &about.join(" · "))));
+    }
+    text.push('\n');
+    for problem in &listing.problems {
+        text.push_str(&format!(
+            "  {} {}\n",
+            paint.on(RED, "error"),
+            visible(&problem.to_string())
+        ));
+    }
+    let width = listing
+        .jobs
+        .iter()
+        .map(|job| job.id.chars().count())
+        .max()
+        .unwrap_or(0);
+    for job in &listing.jobs {
+        text.push_str(&job_text(job, width, paint));
+    }
+    text
+}
+
+fn job_text(job: &JobListing, width: usize, paint: Paint) -> String {
+    let mut facts = vec![format!("line {}", job.line)];
+    match (&job.calls, &job.runs_on) {
+        (Some(calls), _) => facts.push(format!("calls {calls}")),
+        (None, Some(runs_on)) => facts.push(one_line(runs_on)),
+        (None, None) => {}
+    }
+    if job.steps > 0 {
+        facts.push(counted(job.steps, "step"));
+    }
+    match &job.matrix {
+        MatrixListing::None => {}
+        MatrixListing::Combinations(all) => facts.push(format!("matrix of {}", all.len())),
+        MatrixListing::Later(expression) => {
+            facts.push(format!("matrix from {}", one_line(expression)))
+        }
+    }
+    if !job.needs.is_empty() {
+        facts.push(format!("needs {}", job.needs.join(", ")));
+    }
+    let name = format!("{:width$}", job.id);
+    let mut text = format!("  {}  {}\n", paint.on(CYAN, &name), facts.join(" · "));
+    if let MatrixListing::Combinations(all) = &job.matrix {
+        for combination in all.iter().take(8) {
+            text.push_str(&format!(
+                "  {:width$}    {}\n",
+                "",
+                paint.on(DIM, &combination_text(combination))
+            ));
+        }
+        if all.len() > 8 {
+            text.push_str(&format!(
+                "  {:width$}    {}\n",
+                "",
+                paint.on(DIM, &format!("… {} more", all.len() - 8))
+            ));
+        }
+    }
+    for (word, style, notes) in [
+        ("absent", YELLOW, &job.absent),
+        ("refused", RED, &job.refused),
+        ("reaches out", YELLOW, &job.reaching),
+    ] {
+        for note in notes {
+            let note = format!("line {}: {}", note.line, one_line(&note.text));
+            text.push_str(&format!(
+                "  {:width$}  {} {note}\n",
+                "",
+                paint.on(style, word)
+            ));
+        }
+    }
+    text
+}
+
+/// Values of a combination: `os=ubuntu-latest node=20`.
+pub fn combination_text(combination: &Dict) -> String {
+    let values = combination.iter().map(|(name, value)| {
+        let value = match value {
+            Value::Array(_) | Value::Object(_) => {
+                value.to_json().split_whitespace().collect::<String>()
+            }
+            plain => plain.to_text(),
+        };
+        format!("{name}={value}")
+    });
+    one_line(&values.collect::<Vec<_>>().join(" "))
+}
+
+pub fn counted(count: usize, thing: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{plural}")
+}
+
+fn entry_of(listing: &WorkflowListing) -> WorkflowEntry {
+    WorkflowEntry {
+        file: listing.file.clone(),
+        name: listing.name.clone(),
+        events: listing.events.clone(),
+        jobs: listing.jobs.iter().map(job_entry).collect(),
+        problems: listing.problems.iter().map(problem_of).collect(),
+    }
+}
+
+fn problem_of(problem: &WorkflowProblem) -> FileProblem {
+    FileProblem {
+        file: problem.file.clone(),
+        line: problem.range.map(|range| range.start.line),
+        column: problem.range.map(|range| range.start.column),
+        message: problem.message.clone(),
+    }
+}
+
+fn job_entry(job: &JobListing) -> JobEntry {
+    let notes = |notes: &[LineText]| {
+        let notes = notes.iter().map(|note| LineNote {
+            line: note.line,
+            text: note.text.clone(),
+        });
+        notes.collect()
+    };
+    let json = |combination: &Dict| {
+        let value = Value::from(combination.clone()).to_json();
+        serde_json::from_str(&value).unwrap_or(serde_json::Value::Null)
+    };
+    let (matrix, matrix_later) = match &job.matrix {
+        MatrixListing::None => (None, None),
+        MatrixListing::Combinations(all) => (Some(all.iter().map(json).collect()), None),
+        MatrixListing::Later(expression) => (None, Some(expression.clone())),
+    };
+    JobEntry {
+        id: job.id.clone(),
+        name: job.name.clone(),
+        line: job.line,
+        runs_on: job.runs_on.clone(),
+        needs: job.needs.clone(),
+        calls: job.calls.clone(),
+        steps: job.steps,
+        matrix,
+        matrix_later,
+        absent: notes(&job.absent),
+        refused: notes(&job.refused),
+        reaching: notes(&job.reaching),
+    }
+}
+
+fn list_runs(out: &Out) -> CliResult<ExitCode> {
+    let all = runs()?;
+    if out.json {
+        let runs = all.iter().map(kept_run).collect();
+        out::answer(setting::document(&JobRuns { runs })?)?;
+    } else if all.is_empty() {
+        out.text("No runs are kept.\n")?;
+    } else {
+        let lines = all.iter().map(|run| {
+            let about = format!(
+                "{} · {}",
+                out.paint.ago(started(run)),
+                one_line(&run.dir.display().to_string())
+            );
+            format!(
+                "{}  {}  {}\n",
+                out.paint.on(CYAN, &run.id),
+                status_of(run),
+                out.paint.on(DIM, &about)
+            )
+        });
+        out.drawn(&lines.collect::<String>())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs that are kept, the newest first.
+pub fn runs() -> CliResult<Vec<RunEntry>> {
+    let dir = setting::jobs_dir()?;
+    if !dir.exists() {
+        return Ok(Vec::new());
+    }
+    let found = list(&dir);
+    found.map_err(|error| {
+        CliError::new(
+            ExitKind::Failed,
+            format!("{} cannot be read: {error}", dir.display()),
+        )
+    })
+}
+
+/// Microseconds since 1970, UTC.
+fn started(run: &RunEntry) -> i64 {
+    let since = run
+        .started
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}
+
+fn status_of(run: &RunEntry) -> &'static str {
+    match &run.record {
+        Err(_) => "damaged",
+        Ok(record) => match record.status {
+            RunStatus::Running if run.is_held => "running",
+            RunStatus::Running => "cut off",
+            RunStatus::Success => "success",
+            RunStatus::Failure => "failure",
+            RunStatus::Cancelled => "cancelled",
+        },
+    }
+}
+
+fn kept_run(run: &RunEntry) -> KeptRun {
+    let record = run.record.as_ref().ok();
+    KeptRun {
+        id: run.id.clone(),
+        workflow: record.map(|record| record.workflow.clone()),
+        job: record.map(|record| record.job.clone()),
+        status: status_of(run).to_owned(),
+        started: to_protocol::time(started(run)),
+        directory: run.dir.to_string_lossy().into_owned(),
+    }
+}

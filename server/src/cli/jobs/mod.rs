@@ -1,0 +1,71 @@
+//! `job`: jobs of CI workflows on this machine.
+
+mod files;
+mod list;
+mod rm;
+mod run;
+mod screen;
+mod setting;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use crate::cli::command::{DeclaredCommand, TerminalCommand, reads, records};
+use crate::cli::options::GlobalArgs;
+use crate::terminal::error::CliResult;
+use crate::terminal::out::Out;
+
+use list::JobListArgs;
+use rm::JobRmArgs;
+use run::JobRunArgs;
+
+/// Run jobs of GitHub Actions workflows on this machine
+#[derive(Debug, Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "Examples:\n  \
+        backstitch job list                          workflows, jobs, and what is absent here\n  \
+        backstitch job run ci.yml -j build           run a job in a directory of its own\n  \
+        backstitch job run ci.yml -j build --matrix node=20\n  \
+        backstitch job list --runs                   runs that are kept\n  \
+        backstitch job rm --all                      remove them"
+)]
+pub struct JobArgs {
+    #[command(subcommand)]
+    command: JobCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum JobCommand {
+    List(JobListArgs),
+    Run(Box<JobRunArgs>),
+    Rm(JobRmArgs),
+    /// Supervise the program of one step (runs start it)
+    #[command(hide = true, after_help = "Examples:\n  backstitch job step")]
+    Step,
+}
+
+impl TerminalCommand for JobArgs {
+    fn declared(&self) -> DeclaredCommand {
+        match self.command {
+            JobCommand::List(_) => reads("job list"),
+            JobCommand::Run(_) => records("job run"),
+            JobCommand::Rm(_) => records("job rm"),
+            JobCommand::Step => records("job step"),
+        }
+    }
+}
+
+/// Runs a command of the family. A job that fails is exit code 1.
+pub fn run(args: JobArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode> {
+    match args.command {
+        JobCommand::List(args) => list::run(&args, global, out),
+        JobCommand::Run(args) => run::run(&args, global, out),
+        JobCommand::Rm(args) => rm::run(&args, out),
+        JobCommand::Step => {
+            backstitch_job::step::supervise::supervise()?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}

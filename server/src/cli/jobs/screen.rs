@@ -1,0 +1,310 @@
+//! The progress of a run on the terminal, and its record for JSON and the summary.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use backstitch_job::report::{
+    Annotation, JobEnd, JobName, Level, RunReport, StepEnd, StepName, StepPart, Stream,
+};
+use backstitch_job::state::StepOutcome;
+use backstitch_protocol::{JobReport, StepAnnotation, StepReport};
+
+use crate::render::{BOLD, DIM, GREEN, PLAIN, Paint, RED, YELLOW};
+use crate::terminal::paint::one_line;
+use crate::terminal::safe_text;
+
+/// Bytes of output that a step shows. All of it is in its log.
+const MAX_SHOWN: usize = 10 * 1024 * 1024;
+/// Time between two drawings of the progress line.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+/// Receiver of a run's events.
+pub struct RunScreen {
+    paint: Paint,
+    /// Nothing but the record is kept.
+    silent: bool,
+    /// Output of steps is left out.
+    quiet: bool,
+    /// Output goes to a terminal, on which no content may act.
+    terminal: bool,
+    pub jobs: Vec<JobReport>,
+    steps: Vec<StepReport>,
+    annotations: Vec<StepAnnotation>,
+    shown: usize,
+    left_out: usize,
+    depth: usize,
+    /// Start of the step that runs, and its name.
+    running: Option<(Instant, String)>,
+    drawn: Option<Instant>,
+    /// A failure to write ends the output, not the run.
+    closed: bool,
+}
+
+impl RunScreen {
+    pub fn new(paint: Paint, silent: bool, quiet: bool) -> RunScreen {
+        RunScreen {
+            paint,
+            silent,
+            quiet,
+            terminal: std::io::stdout().is_terminal(),
+            jobs: Vec::new(),
+            steps: Vec::new(),
+            annotations: Vec::new(),
+            shown: 0,
+            left_out: 0,
+            depth: 0,
+            running: None,
+            drawn: None,
+            closed: false,
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        if self.silent || self.closed {
+            return;
+        }
+        self.clear_progress();
+        let mut stdout = std::io::stdout().lock();
+        self.closed = stdout
+            .write_all(bytes)
+            .and_then(|()| stdout.flush())
+            .is_err();
+    }
+
+    fn line(&mut self, text: &str) {
+        let indent = "  ".repeat(self.depth);
+        self.write(format!("{indent}{text}\n").as_bytes());
+    }
+
+    /// Draws the step that runs on one line of a terminal, at most ten times a second.
+    fn progress(&mut self) {
+        let is_due = self.drawn.is_none_or(|at| at.elapsed() >= PROGRESS_EVERY);
+        if self.silent || !self.terminal || !std::io::stderr().is_terminal() || !is_due {
+            return;
+        }
+        if let Some((began, name)) = &self.running {
+            let text = format!("… {} {}", one_line(name), duration(began.elapsed()));
+            let text: String = text
+                .chars()
+                .take(self.paint.width.saturating_sub(1))
+                .collect();
+            let _ = write!(std::io::stderr(), "\r{text}\x1b[K");
+            self.drawn = Some(Instant::now());
+        }
+    }
+
+    fn clear_progress(&mut self) {
+        if self.drawn.take().is_some() {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+
+    fn word(&self, outcome: StepOutcome) -> String {
+        let (style, word) = match outcome {
+            StepOutcome::Success => (GREEN, "ok"),
+            StepOutcome::Failure => (RED, "failed"),
+            StepOutcome::Cancelled => (YELLOW, "cancelled"),
+            StepOutcome::Skipped => (DIM, "skipped"),
+        };
+        self.paint.on(style, word)
+    }
+
+    /// A table of all jobs, with the reasons of those that did not succeed.
+    pub fn summary(&mut self) {
+        let jobs = std::mem::take(&mut self.jobs);
+        let width = jobs
+            .iter()
+            .map(|job| job.name.chars().count())
+            .max()
+            .unwrap_or(0);
+        self.depth = 0;
+        self.write(b"\n");
+        for job in &jobs {
+            let outcome = StepOutcome::parse(&job.result).unwrap_or(StepOutcome::Failure);
+            let name = format!("{:width$}", one_line(&job.name));
+            let failed: Vec<&str> = job
+                .steps
+                .iter()
+                .filter(|step| step.conclusion == "failure" && step.path.len() == 1)
+                .map(|step| step.name.as_str())
+                .collect();
+            let mut line = format!("{}  {}", self.paint.on(BOLD, &name), self.word(outcome));
+            if job.ms > 0 {
+                line.push_str(&format!("  {}", milliseconds(job.ms)));
+            }
+            if !failed.is_empty() {
+                line.push_str(&format!("  at {}", one_line(&failed.join(", "))));
+            }
+            if let Some(reason) = &job.reason {
+                line.push_str(&format!("  {}", one_line(reason)));
+            }
+            self.line(&line);
+        }
+        self.jobs = jobs;
+    }
+}
+
+impl RunReport for RunScreen {
+    fn job_started(&mut self, job: &JobName) {
+        self.steps.clear();
+        self.depth = 0;
+        let name = self.paint.on(BOLD, &one_line(&job.name));
+        self.line(&name);
+    }
+
+    fn step_started(&mut self, step: &StepName) {
+        self.annotations.clear();
+        (self.shown, self.left_out) = (0, 0);
+        self.running = Some((Instant::now(), step.name.clone()));
+        self.depth = step.path.len();
+        let title = self.paint.on(BOLD, &one_line(&step.name));
+        self.line(&title);
+    }
+
+    fn output(&mut self, _stream: Stream, text: &[u8]) {
+        if self.quiet || self.silent {
+            return;
+        }
+        if self.shown + text.len() > MAX_SHOWN {
+            self.left_out += text.len();
+            self.progress();
+            return;
+        }
+        self.shown += text.len();
+        let indent = "  ".repeat(self.depth + 1);
+        let mut shown = Vec::with_capacity(text.len());
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            shown.extend_from_slice(indent.as_bytes());
+            if self.terminal {
+                shown.extend_from_slice(&safe_text::content(line));
+            } else {
+                shown.extend_from_slice(line);
+            }
+        }
+        self.write(&shown);
+    }
+
+    fn group(&mut self, title: Option<&str>) {
+        if let Some(title) = title
+            && !self.quiet
+        {
+            let title = self.paint.on(DIM, &one_line(title));
+            self.depth += 1;
+            self.line(&title);
+            self.depth -= 1;
+        }
+    }
+
+    fn annotation(&mut self, annotation: &Annotation) {
+        let (style, level) = match annotation.level {
+            Level::Debug => (DIM, "debug"),
+            Level::Notice => (PLAIN, "notice"),
+            Level::Warning => (YELLOW, "warning"),
+            Level::Error => (RED, "error"),
+        };
+        let place = match (&annotation.file, annotation.line) {
+            (Some(file), Some(line)) => format!("{file}:{line}: "),
+            (Some(file), None) => format!("{file}: "),
+            (None, _) => String::new(),
+        };
+        let title = annotation
+            .title
+            .as_ref()
+            .map(|title| format!("{title}: "))
+            .unwrap_or_default();
+        let text = format!(
+            "{} {}",
+            self.paint.on(style, level),
+            one_line(&format!("{place}{title}{}", annotation.message))
+        );
+        self.depth += 1;
+        self.line(&text);
+        self.depth -= 1;
+        self.annotations.push(StepAnnotation {
+            level: level.to_owned(),
+            message: annotation.message.clone(),
+            title: annotation.title.clone(),
+            file: annotation.file.clone(),
+            line: annotation.line,
+            column: annotation.column,
+        });
+    }
+
+    fn step_ended(&mut self, step: &StepName, end: &StepEnd) {
+        self.running = None;
+        self.depth = step.path.len();
+        if self.left_out > 0 {
+            let more = format!("… {} MB more in the log", self.left_out / (1024 * 1024) + 1);
+            let more = self.paint.on(DIM, &more);
+            self.line(&more);
+        }
+        let mut text = self.word(end.outcome);
+        if end.conclusion != end.outcome {
+            text.push_str(", and the job continues (continue-on-error)");
+        }
+        if end.outcome == StepOutcome::Skipped {
+            text = format!("{text}  {}", one_line(&step.name));
+        } else {
+            text.push_str(&format!("  {}", milliseconds(end.milliseconds)));
+        }
+        if let Some(reason) = &end.reason {
+            text.push_str(&format!("  {}", one_line(reason)));
+        }
+        self.line(&text);
+        self.steps.push(StepReport {
+            path: step.path.clone(),
+            id: step.id.clone(),
+            name: step.name.clone(),
+            part: match step.part {
+                StepPart::Pre => "pre",
+                StepPart::Main => "main",
+                StepPart::Post => "post",
+            }
+            .to_owned(),
+            file: step.file.clone(),
+            line: step.line,
+            outcome: end.outcome.as_str().to_owned(),
+            conclusion: end.conclusion.as_str().to_owned(),
+            reason: end.reason.clone(),
+            ms: end.milliseconds,
+            annotations: std::mem::take(&mut self.annotations),
+        });
+    }
+
+    fn notice(&mut self, text: &str) {
+        let text = format!("{} {}", self.paint.on(YELLOW, "note"), one_line(text));
+        self.line(&text);
+    }
+
+    fn job_ended(&mut self, job: &JobName, end: &JobEnd) {
+        self.running = None;
+        self.clear_progress();
+        let outputs = end
+            .outputs
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone().into()));
+        self.jobs.push(JobReport {
+            id: job.id.clone(),
+            name: job.name.clone(),
+            result: end.result.as_str().to_owned(),
+            reason: end.reason.clone(),
+            ms: end.milliseconds,
+            outputs: serde_json::Value::Object(outputs.collect()),
+            steps: std::mem::take(&mut self.steps),
+        });
+    }
+}
+
+fn milliseconds(ms: u64) -> String {
+    duration(Duration::from_millis(ms))
+}
+
+/// A duration for people: `40 ms`, `1.2 s`, `3 min 5 s`.
+fn duration(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0 => format!("{} ms", time.as_millis()),
+        1..60 => format!("{:.1} s", time.as_secs_f64()),
+        _ => format!("{} min {} s", seconds / 60, seconds % 60),
+    }
+}

@@ -1,0 +1,60 @@
+//! The repository, the directory of all runs, the directories of actions, and the JSON document of an answer.
+
+use std::path::PathBuf;
+
+use backstitch_core::state_dir;
+use backstitch_job::repository::ProjectRepository;
+use backstitch_job::run::ActionSources;
+
+use crate::cli::options::GlobalArgs;
+use crate::terminal::error::{CliError, CliResult, ExitKind};
+
+/// Directory of all runs.
+pub fn jobs_dir() -> CliResult<PathBuf> {
+    Ok(state_dir()?.join("jobs"))
+}
+
+pub fn repository(global: &GlobalArgs) -> CliResult<ProjectRepository> {
+    let here = match &global.workspace {
+        Some(dir) => dir.clone(),
+        None => std::env::current_dir()?,
+    };
+    ProjectRepository::of(&here).map_err(|error| CliError::new(ExitKind::Failed, error.to_string()))
+}
+
+/// Directories of actions: those of the command line, and the caches of GitHub's runner and of act.
+pub fn action_sources(named: &[String]) -> CliResult<ActionSources> {
+    let mut sources = ActionSources::default();
+    for text in named {
+        let Some((name, place)) = text.split_once('=') else {
+            return Err(CliError::usage(format!("--action {text}: no '='")).hint(
+                "write NAME=DIR, such as acme/lint@v2=../lint, or NAME=skip to leave its steps out",
+            ));
+        };
+        let place = match place {
+            "skip" => None,
+            dir => {
+                let dir = PathBuf::from(dir);
+                if !dir.is_dir() {
+                    return Err(CliError::usage(format!(
+                        "--action {text}: {} is not a directory",
+                        dir.display()
+                    )));
+                }
+                Some(dir.canonicalize()?)
+            }
+        };
+        sources.named.insert(name.to_owned(), place);
+    }
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| std::env::home_dir().map(|home| home.join(".cache")));
+    sources.caches.extend(cache.map(|cache| cache.join("act")));
+    Ok(sources)
+}
+
+/// The JSON document of an answer.
+pub fn document(answer: &impl serde::Serialize) -> CliResult<serde_json::Value> {
+    serde_json::to_value(answer).map_err(|error| {
+        CliError::new(ExitKind::Failed, format!("the answer is not JSON: {error}"))
+    })
+}

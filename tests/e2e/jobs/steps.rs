@@ -1,0 +1,178 @@
+//! `run` steps: shells, variables, outputs, conditions, results.
+
+use super::{job, run, workflow};
+
+/// Steps run in their order in an own directory, and their outputs, variables and PATH reach later steps (S1-005, S1-018).
+#[test]
+fn steps_hand_on_outputs_variables_and_path() {
+    let world = workflow(&job(r##"
+- id: one
+  run: |
+    echo "version=1.2" >> "$GITHUB_OUTPUT"
+    echo "MODE=fast" >> "$GITHUB_ENV"
+    mkdir -p bin; printf '#!/bin/sh\necho tool\n' > bin/tool; chmod +x bin/tool
+    echo "$PWD/bin" >> "$GITHUB_PATH"
+    echo "Title" >> "$GITHUB_STEP_SUMMARY"
+- run: echo "${{ steps.one.outputs.version }} $MODE ${{ env.MODE }} $(tool) ${{ steps.one.conclusion }}" > seen
+  env:
+    MODE: step
+- run: echo "$MODE" >> seen
+"##));
+    let before = world.tree();
+    let ran = run(&world, &[]);
+    assert_eq!(ran.result(), "success", "{:#}", ran.report);
+    assert_eq!(ran.file("seen"), "1.2 step step tool success\nfast\n");
+    assert_eq!(world.tree(), before, "the project is not touched");
+}
+
+#[test]
+fn a_failed_step_skips_the_others_but_for_those_that_ask() {
+    let world = workflow(&job("
+- id: bad
+  run: exit 7
+- run: echo never
+- if: failure()
+  run: echo ${{ steps.bad.outcome }} > seen
+- if: always()
+  run: echo ${{ job.status }} >> seen
+- if: success()
+  run: echo never
+"));
+    let ran = run(&world, &[]);
+    assert_eq!(ran.output.code, 1);
+    assert_eq!(ran.result(), "failure");
+    let outcomes: Vec<String> = ran
+        .outcomes()
+        .iter()
+        .map(|line| line.rsplit(' ').next().expect("a word").to_owned())
+        .collect();
+    assert_eq!(
+        outcomes,
+        ["failure", "skipped", "success", "success", "skipped"]
+    );
+    assert_eq!(
+        ran.step("bad")["reason"],
+        "Process completed with exit code 7."
+    );
+    assert_eq!(ran.file("seen"), "failure\nfailure\n");
+}
+
+#[test]
+fn continue_on_error_and_timeouts() {
+    let world = workflow(&job("
+- id: soft
+  continue-on-error: true
+  run: exit 1
+- id: slow
+  continue-on-error: ${{ true }}
+  timeout-minutes: 0.01
+  run: sleep 60
+- run: echo ${{ steps.soft.outcome }} ${{ steps.soft.conclusion }} ${{ steps.slow.outcome }} > seen
+"));
+    let ran = run(&world, &[]);
+    assert_eq!(ran.result(), "success", "{:#}", ran.report);
+    assert_eq!(ran.file("seen"), "failure success failure\n");
+    let reason = ran.step("slow")["reason"].as_str().expect("a reason");
+    assert!(reason.contains("timed out"), "{reason}");
+}
+
+#[test]
+fn shells_and_directories() {
+    let world = workflow(
+        "on: push
+env: {TOP: workflow}
+defaults: {run: {shell: sh}}
+jobs:
+  build:
+    runs-on: ubuntu-latest
+    env: {TOP: job}
+    defaults: {run: {working-directory: sub}}
+    steps:
+      - run: mkdir sub
+        working-directory: .
+      - run: echo \"$0 $TOP\" > a
+      - run: |
+          import os
+          open('b', 'w').write(os.getcwd().split('/')[-1])
+        shell: python3 {0}
+      - run: false | true
+        id: pipe
+        shell: bash
+        continue-on-error: true
+      - run: false | true
+      - run: echo
+        id: bad
+        shell: nosuch
+        continue-on-error: true
+",
+    );
+    let ran = run(&world, &[]);
+    assert_eq!(ran.result(), "success", "{:#}", ran.report);
+    assert!(ran.file("sub/a").ends_with(".sh job\n"));
+    assert_eq!(ran.file("sub/b"), "sub");
+    assert_eq!(ran.step("pipe")["outcome"], "failure");
+    let reason = ran.step("bad")["reason"].as_str().expect("a reason");
+    assert!(reason.contains("nosuch"), "{reason}");
+}
+
+/// One step alone runs with outputs that are given.
+#[test]
+fn a_step_alone() {
+    let world = workflow(&job("
+- id: prep
+  run: exit 1
+- id: build
+  run: echo ${{ steps.prep.outputs.version }} > seen
+"));
+    let ran = run(
+        &world,
+        &[
+            "-j",
+            "build",
+            "--step",
+            "build",
+            "--output",
+            "prep.version=9",
+        ],
+    );
+    assert_eq!(ran.result(), "success", "{:#}", ran.report);
+    assert_eq!(ran.outcomes().len(), 1);
+    assert_eq!(ran.file("seen"), "9\n");
+}
+
+/// Jobs run in the order of `needs`, each in a directory of its own, with the outputs of those before.
+#[test]
+fn jobs_that_need_others() {
+    let world = workflow(
+        "on: push
+jobs:
+  last:
+    needs: [first, maybe]
+    if: always()
+    runs-on: ubuntu-latest
+    steps:
+      - run: echo ${{ needs.first.outputs.v }} ${{ needs.maybe.result }} > seen; test ! -e mine
+  first:
+    runs-on: ubuntu-latest
+    outputs: {v: '${{ steps.a.outputs.v }}'}
+    steps:
+      - id: a
+        run: echo v=7 >> $GITHUB_OUTPUT; touch mine
+  maybe:
+    needs: first
+    if: needs.first.outputs.v == '8'
+    runs-on: ubuntu-latest
+    steps: [{run: 'true'}]
+",
+    );
+    let ran = run(&world, &["-j", "last"]);
+    assert_eq!(ran.result(), "success", "{:#}", ran.report);
+    let results: Vec<&str> = ran.report["jobs"]
+        .as_array()
+        .expect("jobs")
+        .iter()
+        .map(|job| job["result"].as_str().expect("a result"))
+        .collect();
+    assert_eq!(results, ["success", "skipped", "success"]);
+    assert_eq!(ran.file("seen"), "7 skipped\n");
+}
