@@ -238,24 +238,29 @@ impl Debugger<'_> {
 
     /// Waits for a call that is held. None: the user leaves, or nobody can decide on one any longer.
     fn next_held(&mut self) -> CliResult<Option<Pause>> {
-        if self.held()?.is_empty() && !self.typed.is_over() {
-            let text = "Waiting for a held call. q or Ctrl-C ends it.\n";
-            self.context
-                .out
-                .remark(&self.context.out.paint.on(DIM, text))?;
-        }
+        let mut is_said = self.typed.is_over();
         let news = self.control.watch();
         let found = loop {
             let Self {
                 typed,
                 control,
+                context,
                 session,
                 chosen,
                 ..
             } = self;
             let chosen = chosen.take();
-            let next = || Ok(first(held(control, session.as_deref())?, chosen));
+            // said once the terminal sends keys: a Ctrl-C that answers it is one of them
+            let next = || {
+                let found = first(held(control, session.as_deref())?, chosen);
+                if found.is_none() && !std::mem::replace(&mut is_said, true) {
+                    let text = "Waiting for a held call. q or Ctrl-C ends it.\n";
+                    context.out.remark(&context.out.paint.on(DIM, text))?;
+                }
+                Ok(found)
+            };
             if !typed.is_terminal() {
+                let mut next = next;
                 if let Some(pause) = next()? {
                     break pause;
                 }
