@@ -30,7 +30,7 @@ pub struct StepResult {
 /// Results of steps, by the scope (empty for the job, the path of ids for a composite action) and the id of the step (S1-023).
 pub type Results = BTreeMap<String, IndexMap<String, StepResult>>;
 
-/// What a forward step takes over from all before it. A copy does not change with the live state (S1-029).
+/// State that a step finds, but for files. A copy does not change with the live state (S1-029).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobState {
     /// Variables of the workflow, the job, and `GITHUB_ENV`.
@@ -96,7 +96,7 @@ impl JobState {
         self.path.push(directory.to_owned());
     }
 
-    /// Keeps the result of a step. Steps without an id of their own, which begin with `__`, have none.
+    /// Keeps the result of a step. Steps without an id in the file, which begin with `__`, have none.
     pub fn set_result(&mut self, scope: &str, id: &str, result: StepResult) {
         if !id.is_empty() && !id.starts_with("__") {
             self.steps

@@ -1,11 +1,13 @@
 //! The completer of each argument, by the name of its value: an argument that takes a path completes files because its help
 //! says PATH. An argument that has a completer keeps it.
 
+use std::ffi::OsStr;
+
 use backstitch_agents as agents;
 use clap::{Arg, Command};
-use clap_complete::engine::{ArgValueCompleter, PathCompleter};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter};
 
-use super::complete;
+use super::{complete, jobs};
 
 /// Returns the completer of the values with a name. None: the name is none that is completed.
 fn completer(value_name: &str) -> Option<ArgValueCompleter> {
@@ -18,9 +20,29 @@ fn completer(value_name: &str) -> Option<ArgValueCompleter> {
         "AGENT" | "AGENT|EDITOR" => {
             complete::words(agents::AGENTS.iter().map(|agent| agent.name()).collect())
         }
+        "JOB" => ArgValueCompleter::new(jobs),
+        "RUN" => ArgValueCompleter::new(runs),
         "TOOL" => complete::words(agents::tool_names()),
         _ => return None,
     })
+}
+
+/// Jobs of the workflows around the current directory, with their names.
+fn jobs(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = typed.to_string_lossy();
+    let jobs = jobs::known_jobs().unwrap_or_default().into_iter();
+    let fitting = jobs.filter(|(id, _)| id.starts_with(&*typed));
+    fitting
+        .map(|(id, about)| CompletionCandidate::new(id).help(Some(about.into())))
+        .collect()
+}
+
+/// Runs of jobs that are kept.
+fn runs(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = typed.to_string_lossy();
+    let runs = jobs::known_runs().unwrap_or_default().into_iter();
+    let fitting = runs.filter(|id| id.starts_with(&*typed));
+    fitting.map(CompletionCandidate::new).collect()
 }
 
 /// Gives the arguments of a command and of its subcommands their completers.
@@ -44,7 +66,13 @@ mod tests {
     use crate::cli::args::Cli;
 
     /// Names of values that a shell cannot know.
-    const FREE: [&str; 21] = [
+    const FREE: [&str; 27] = [
+        "KEY=VALUE",
+        "NAME=DIR",
+        "NAME=VALUE",
+        "STEP",
+        "STEP.NAME=VALUE",
+        "EVENT",
         "CID",
         "EXPR",
         "FINGERPRINT",

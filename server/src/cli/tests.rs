@@ -13,6 +13,10 @@ use super::history::checkpoint::{CheckpointArgs, CheckpointCommand};
 /// Command lines, at least one of each command, in the order of the help. The page has their effects; the tests of
 /// the real program run those that decide.
 const EXAMPLES: &[&str] = &[
+    "job list",
+    "job run ci.yml",
+    "job rm --all",
+    "job step",
     "demo",
     "setup claude-code",
     "setup --repair",

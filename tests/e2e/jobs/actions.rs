@@ -96,7 +96,7 @@ fn j8_j9_artifacts_and_caches() {
     assert_eq!(ran.file("seen"), "true\n1\n", "{}", ran.log());
 }
 
-/// An absent action is told with its line before the first step, and fails its step unless the user decides.
+/// An absent action is reported with its line before the first step. It fails its step unless the user decides.
 #[test]
 fn absent_actions() {
     let world = workflow_with(

@@ -140,7 +140,7 @@ fn a_step_alone() {
     assert_eq!(ran.file("seen"), "9\n");
 }
 
-/// Jobs run in the order of `needs`, each in a directory of its own, with the outputs of those before.
+/// Jobs run in the order of `needs`, each in a separate directory, with the outputs of those before.
 #[test]
 fn jobs_that_need_others() {
     let world = workflow(

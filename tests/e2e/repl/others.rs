@@ -66,7 +66,7 @@ const JAVASCRIPT: &[Difference] = &[
     ),
 ];
 
-/// An entry as the terminal shows it. Of an error only the line with its name: the traceback has other frames.
+/// An entry as the terminal shows it. Only the line with the name of an error: the traceback has other frames.
 fn shown(entry: &Value) -> String {
     let text = |field: &str| entry[field].as_str().expect("text").trim().to_owned();
     match entry["shows"].as_str().expect("text") {

@@ -193,6 +193,15 @@ impl Out {
         let _ = writeln!(stderr, "{style}{word}{style:#}: {text}");
     }
 
+    /// Returns the output of a task that writes while it runs.
+    pub fn live(&self) -> LiveOut {
+        LiveOut {
+            terminal: self.terminal,
+            progress: !self.quiet && !self.json && self.terminal && std::io::stderr().is_terminal(),
+            last: None,
+        }
+    }
+
     /// Returns a callback that shows the progress of a long task on a terminal.
     pub fn progress(&self) -> impl FnMut(Progress) + use<> {
         let shown = !self.quiet && !self.json && std::io::stderr().is_terminal();
@@ -216,6 +225,51 @@ const WIDTH: usize = 60;
 pub(super) fn clear_progress() {
     if PROGRESS_SHOWN.swap(false, Ordering::Relaxed) {
         let _ = write!(std::io::stderr(), "\r{:WIDTH$}\r", "");
+    }
+}
+
+/// Output of a task that writes while it runs, from any thread.
+#[derive(Debug)]
+pub struct LiveOut {
+    terminal: bool,
+    progress: bool,
+    last: Option<Instant>,
+}
+
+impl LiveOut {
+    /// Writes bytes to stdout at once, after the progress line is cleared.
+    pub fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        clear_progress();
+        let mut stdout = std::io::stdout().lock();
+        stdout.write_all(bytes)?;
+        stdout.flush()
+    }
+
+    /// A program's output as it may be written: on a terminal nothing in it acts.
+    pub fn content<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        if self.terminal {
+            safe_text::content(bytes)
+        } else {
+            Cow::Borrowed(bytes)
+        }
+    }
+
+    /// Shows the progress of the task in one line of the terminal, at most ten times a second.
+    pub fn show_progress(&mut self, text: &str) {
+        let is_due = self
+            .last
+            .is_none_or(|last| last.elapsed() >= PROGRESS_EVERY);
+        if self.progress && is_due {
+            self.last = Some(Instant::now());
+            let text = paint::cut(text, WIDTH);
+            let _ = write!(std::io::stderr(), "\r{text:WIDTH$}");
+            PROGRESS_SHOWN.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Removes the progress line.
+    pub fn end_progress(&mut self) {
+        clear_progress();
     }
 }
 

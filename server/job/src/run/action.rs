@@ -223,7 +223,7 @@ impl JobRun {
         });
     }
 
-    /// Ends the composite action that has no more steps: its outputs, and its result as that of the step that uses it.
+    /// Ends the composite action whose steps have ended: its outputs, and its result as that of the step that uses it.
     pub(super) fn leave_composite(&mut self) {
         let Some(frame) = self.frames.pop() else {
             return;

@@ -361,7 +361,7 @@ impl WorkflowSetup {
         }
     }
 
-    /// The event with a file of its own in the place.
+    /// The event, written to a file in the place.
     fn event_in(&self, place: &RunPlace) -> io::Result<WorkflowEvent> {
         let dir = place.temp.join("_github_workflow");
         fs::create_dir_all(&dir)?;

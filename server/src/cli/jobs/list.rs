@@ -8,7 +8,7 @@ use backstitch_job::expr::{Dict, Value};
 use backstitch_job::place::{RunEntry, RunStatus, list};
 use backstitch_job::position::WorkflowProblem;
 use backstitch_job::repository::ProjectRepository;
-use backstitch_job::run::{JobListing, LineText, MatrixListing, WorkflowListing};
+use backstitch_job::run::{ActionSources, JobListing, LineText, MatrixListing, WorkflowListing};
 use backstitch_protocol::{
     FileProblem, JobEntry, JobList, JobRuns, KeptRun, LineNote, WorkflowEntry,
 };
@@ -374,4 +374,19 @@ fn kept_run(run: &RunEntry) -> KeptRun {
         started: to_protocol::time(started(run)),
         directory: run.dir.to_string_lossy().into_owned(),
     }
+}
+
+/// Ids of the jobs around the current directory, each with its workflow.
+pub fn known_jobs() -> CliResult<Vec<(String, String)>> {
+    let repository = setting::repository_of(None)?;
+    let sources = ActionSources::default();
+    let mut jobs = Vec::new();
+    for file in workflow_files(&repository.root) {
+        let Ok((name, text)) = read_workflow(&repository, &file) else {
+            continue;
+        };
+        let listed = WorkflowListing::of(&name, &text, &sources).jobs;
+        jobs.extend(listed.into_iter().map(|job| (job.id, name.clone())));
+    }
+    Ok(jobs)
 }

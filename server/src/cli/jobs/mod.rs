@@ -69,3 +69,13 @@ pub fn run(args: JobArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode>
         }
     }
 }
+
+/// Ids of the jobs around the current directory, each with its workflow.
+pub fn known_jobs() -> CliResult<Vec<(String, String)>> {
+    list::known_jobs()
+}
+
+/// Ids of the runs that are kept.
+pub fn known_runs() -> CliResult<Vec<String>> {
+    Ok(list::runs()?.into_iter().map(|run| run.id).collect())
+}

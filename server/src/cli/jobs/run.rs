@@ -1,4 +1,4 @@
-//! `job run`: runs jobs of a workflow, each in a directory of its own.
+//! `job run`: runs jobs of a workflow, each in a separate directory.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -39,7 +39,7 @@ use super::setting;
 /// Runs that are kept beside those of the last week.
 const KEPT_RUNS: usize = 10;
 
-/// Run jobs of a workflow, each in a directory of its own: the project is not touched
+/// Run jobs of a workflow, each in a separate directory: the project is not touched
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     backstitch job run ci.yml -j build\n  \
@@ -149,7 +149,7 @@ pub fn run(args: &JobRunArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitC
     if !announce(args, &chosen, &setup.jobs_dir, &text, out)? {
         return Err(CliError::new(ExitKind::Declined, "nothing has run"));
     }
-    let screen = Arc::new(Mutex::new(RunScreen::new(out.paint, out.json, out.quiet)));
+    let screen = Arc::new(Mutex::new(RunScreen::new(out, out.json)));
     let setup = WorkflowSetup {
         report: Arc::clone(&screen) as Arc<Mutex<dyn RunReport>>,
         ..setup
@@ -217,7 +217,7 @@ fn check_choice(args: &JobRunArgs, workflow: &Workflow) -> CliResult<()> {
     Ok(())
 }
 
-/// Shows what is absent, refused, and reaches out, before the first step. False if the user does not want to go on.
+/// Shows what is absent, refused, and reaches out, before the first step. False if the user declines.
 fn announce(
     args: &JobRunArgs,
     jobs: &[&JobListing],
@@ -364,7 +364,7 @@ fn setup_of(
         },
         masks,
         stop: StopRequest::new()?,
-        report: Arc::new(Mutex::new(RunScreen::new(out.paint, true, true))),
+        report: Arc::new(Mutex::new(RunScreen::new(out, true))),
         artifacts: Arc::default(),
         jobs_dir,
         repository: Arc::new(repository),

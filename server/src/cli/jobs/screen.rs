@@ -1,6 +1,5 @@
 //! The progress of a run on the terminal, and its record for JSON and the summary.
 
-use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use backstitch_job::report::{
@@ -10,13 +9,11 @@ use backstitch_job::state::StepOutcome;
 use backstitch_protocol::{JobReport, StepAnnotation, StepReport};
 
 use crate::render::{BOLD, DIM, GREEN, PLAIN, Paint, RED, YELLOW};
+use crate::terminal::out::{LiveOut, Out};
 use crate::terminal::paint::one_line;
-use crate::terminal::safe_text;
 
 /// Bytes of output that a step shows. All of it is in its log.
 const MAX_SHOWN: usize = 10 * 1024 * 1024;
-/// Time between two drawings of the progress line.
-const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
 /// Receiver of a run's events.
 pub struct RunScreen {
@@ -25,8 +22,7 @@ pub struct RunScreen {
     silent: bool,
     /// Output of steps is left out.
     quiet: bool,
-    /// Output goes to a terminal, on which no content may act.
-    terminal: bool,
+    live: LiveOut,
     pub jobs: Vec<JobReport>,
     steps: Vec<StepReport>,
     annotations: Vec<StepAnnotation>,
@@ -35,18 +31,17 @@ pub struct RunScreen {
     depth: usize,
     /// Start of the step that runs, and its name.
     running: Option<(Instant, String)>,
-    drawn: Option<Instant>,
     /// A failure to write ends the output, not the run.
     closed: bool,
 }
 
 impl RunScreen {
-    pub fn new(paint: Paint, silent: bool, quiet: bool) -> RunScreen {
+    pub fn new(out: &Out, silent: bool) -> RunScreen {
         RunScreen {
-            paint,
+            paint: out.paint,
             silent,
-            quiet,
-            terminal: std::io::stdout().is_terminal(),
+            quiet: out.quiet,
+            live: out.live(),
             jobs: Vec::new(),
             steps: Vec::new(),
             annotations: Vec::new(),
@@ -54,21 +49,14 @@ impl RunScreen {
             left_out: 0,
             depth: 0,
             running: None,
-            drawn: None,
             closed: false,
         }
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        if self.silent || self.closed {
-            return;
+        if !self.silent && !self.closed {
+            self.closed = self.live.write(bytes).is_err();
         }
-        self.clear_progress();
-        let mut stdout = std::io::stdout().lock();
-        self.closed = stdout
-            .write_all(bytes)
-            .and_then(|()| stdout.flush())
-            .is_err();
     }
 
     fn line(&mut self, text: &str) {
@@ -76,26 +64,11 @@ impl RunScreen {
         self.write(format!("{indent}{text}\n").as_bytes());
     }
 
-    /// Draws the step that runs on one line of a terminal, at most ten times a second.
+    /// Shows the step that runs.
     fn progress(&mut self) {
-        let is_due = self.drawn.is_none_or(|at| at.elapsed() >= PROGRESS_EVERY);
-        if self.silent || !self.terminal || !std::io::stderr().is_terminal() || !is_due {
-            return;
-        }
         if let Some((began, name)) = &self.running {
             let text = format!("… {} {}", one_line(name), duration(began.elapsed()));
-            let text: String = text
-                .chars()
-                .take(self.paint.width.saturating_sub(1))
-                .collect();
-            let _ = write!(std::io::stderr(), "\r{text}\x1b[K");
-            self.drawn = Some(Instant::now());
-        }
-    }
-
-    fn clear_progress(&mut self) {
-        if self.drawn.take().is_some() {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
+            self.live.show_progress(&text);
         }
     }
 
@@ -175,11 +148,7 @@ impl RunReport for RunScreen {
         let mut shown = Vec::with_capacity(text.len());
         for line in text.split_inclusive(|byte| *byte == b'\n') {
             shown.extend_from_slice(indent.as_bytes());
-            if self.terminal {
-                shown.extend_from_slice(&safe_text::content(line));
-            } else {
-                shown.extend_from_slice(line);
-            }
+            shown.extend_from_slice(&self.live.content(line));
         }
         self.write(&shown);
     }
@@ -278,7 +247,7 @@ impl RunReport for RunScreen {
 
     fn job_ended(&mut self, job: &JobName, end: &JobEnd) {
         self.running = None;
-        self.clear_progress();
+        self.live.end_progress();
         let outputs = end
             .outputs
             .iter()

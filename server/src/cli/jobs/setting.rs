@@ -15,8 +15,13 @@ pub fn jobs_dir() -> CliResult<PathBuf> {
 }
 
 pub fn repository(global: &GlobalArgs) -> CliResult<ProjectRepository> {
-    let here = match &global.workspace {
-        Some(dir) => dir.clone(),
+    repository_of(global.workspace.clone())
+}
+
+/// The repository around a directory, or around the current one.
+pub fn repository_of(directory: Option<PathBuf>) -> CliResult<ProjectRepository> {
+    let here = match directory {
+        Some(directory) => directory,
         None => std::env::current_dir()?,
     };
     ProjectRepository::of(&here).map_err(|error| CliError::new(ExitKind::Failed, error.to_string()))
