@@ -71,6 +71,7 @@ impl StepOutcome {
     }
 
     /// The worse of two results, as the runner merges them: a cancellation stays, then a failure.
+    #[must_use]
     pub fn merge(self, other: StepOutcome) -> StepOutcome {
         let rank = |outcome| match outcome {
             StepOutcome::Skipped | StepOutcome::Success => 0,

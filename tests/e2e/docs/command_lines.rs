@@ -20,7 +20,8 @@ const PLACEHOLDERS: [(&str, &str); 5] = [
 ];
 
 /// Parts of lines that no world here can carry out, with their exit status and the reason.
-const REFUSED: [(&str, i32, &str); 5] = [
+const REFUSED: [(&str, i32, &str); 6] = [
+    ("backstitch job rm ci-build-3", 3, "it names a run"),
     (
         "backstitch acp -- ",
         127,
@@ -31,6 +32,15 @@ const REFUSED: [(&str, i32, &str); 5] = [
     ("backstitch repl object CID", 3, "it names a value"),
     ("backstitch repl show 4711-", 3, "it names a REPL session"),
 ];
+
+/// The workflow that lines name, with its job and its step.
+const WORKFLOW: &str = "on: push
+jobs:
+  build:
+    runs-on: ubuntu-latest
+    strategy: {matrix: {node: [18, 20]}}
+    steps: [{id: test, run: 'true'}]
+";
 
 /// Threads that run lines. A line with held calls waits more than it works.
 const THREADS: usize = 4;
@@ -189,6 +199,9 @@ impl Stage {
         world.write("logo.png", [0x89, b'P', 0]);
         let lines: Vec<String> = (1..30).map(|n| format!("let line{n} = {n};\n")).collect();
         world.write("src/auth.rs", lines.concat());
+        world.write(".github/workflows/ci.yml", WORKFLOW);
+        world.write(".secrets", "KEY=value\n");
+        fs::create_dir_all(world.path("../lint")).expect("a directory");
         let session = play(&world);
         if branches {
             world.ok(["fork", "@", "idea3"]);

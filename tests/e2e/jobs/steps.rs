@@ -5,7 +5,7 @@ use super::{job, run, workflow};
 /// Steps run in their order in an own directory, and their outputs, variables and PATH reach later steps (S1-005, S1-018).
 #[test]
 fn steps_hand_on_outputs_variables_and_path() {
-    let world = workflow(&job(r##"
+    let world = workflow(&job(r#"
 - id: one
   run: |
     echo "version=1.2" >> "$GITHUB_OUTPUT"
@@ -17,7 +17,7 @@ fn steps_hand_on_outputs_variables_and_path() {
   env:
     MODE: step
 - run: echo "$MODE" >> seen
-"##));
+"#));
     let before = world.tree();
     let ran = run(&world, &[]);
     assert_eq!(ran.result(), "success", "{:#}", ran.report);

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::state::EnvVariables;
 use crate::step::StepProgram;
 use crate::step::shell::find_program;
 
@@ -49,7 +50,7 @@ impl JobRun {
         own.extend(
             state
                 .into_iter()
-                .flat_map(|state| state.iter())
+                .flat_map(EnvVariables::iter)
                 .map(|(name, value)| (format!("STATE_{name}"), value.to_owned())),
         );
         own

@@ -108,7 +108,7 @@ impl ActionSources {
     /// Looks for an action: the user's word first, then the built-in parts, then caches.
     pub fn find(&self, action: &RemoteAction) -> FoundAction {
         if let Some(named) = self.named_place(action) {
-            return named.map_or(FoundAction::Skipped, FoundAction::Directory);
+            return named;
         }
         if let Some(builtin) = Builtin::find(&action.name()) {
             return FoundAction::Builtin(builtin);
@@ -129,17 +129,20 @@ impl ActionSources {
         found.map_or(FoundAction::Absent, FoundAction::Directory)
     }
 
-    fn named_place(&self, action: &RemoteAction) -> Option<Option<PathBuf>> {
+    /// The user's word about an action: its directory, or that its steps are left out.
+    fn named_place(&self, action: &RemoteAction) -> Option<FoundAction> {
         let exact = [action.full_name(), action.name()];
-        if let Some(place) = exact.iter().find_map(|name| self.named.get(name)) {
-            return Some(place.clone());
-        }
+        let place = exact.iter().find_map(|name| self.named.get(name));
         let whole = [
             format!("{}@{}", action.repository, action.git_ref),
             action.repository.clone(),
         ];
-        let place = whole.iter().find_map(|name| self.named.get(name))?;
-        Some(place.as_ref().map(|place| place.join(&action.path)))
+        let below = || whole.iter().find_map(|name| self.named.get(name));
+        let place = match place {
+            Some(place) => place.clone(),
+            None => below()?.as_ref().map(|place| place.join(&action.path)),
+        };
+        Some(place.map_or(FoundAction::Skipped, FoundAction::Directory))
     }
 }
 

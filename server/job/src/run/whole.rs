@@ -1,6 +1,7 @@
 //! The run of a workflow: its jobs in the order of `needs`, their conditions, their matrix, and workflows that they call.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -420,7 +421,10 @@ impl WorkflowSetup {
 /// SHA-256 of a text, in hexadecimal digits.
 pub fn digest(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    digest.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 pub(super) fn needs_context(needs: &Needs) -> Dict {

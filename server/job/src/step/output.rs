@@ -26,6 +26,10 @@ pub struct OutputCommands {
 }
 
 /// The reader of a step's output.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch that a command, a variable or the end of the step sets"
+)]
 pub struct StepOutput {
     masks: Masks,
     log: Option<File>,

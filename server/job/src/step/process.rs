@@ -236,10 +236,10 @@ impl ProgramWatch<'_> {
             self.words.drain(..5);
             match SupervisorWord::of(word) {
                 Some(SupervisorWord::Exited(code)) => {
-                    self.ending = Some(Ok(ProgramEnding::Exited(code)))
+                    self.ending = Some(Ok(ProgramEnding::Exited(code)));
                 }
                 Some(SupervisorWord::Killed(signal)) => {
-                    self.ending = Some(Ok(ProgramEnding::Killed(signal)))
+                    self.ending = Some(Ok(ProgramEnding::Killed(signal)));
                 }
                 Some(SupervisorWord::Failed(number)) => self.ending = Some(Err(number)),
                 Some(SupervisorWord::Started(_) | SupervisorWord::Frozen(_)) | None => {}

@@ -32,9 +32,8 @@ impl ScriptShell {
         };
         Ok(match shell {
             None if has_bash => plain("bash -e {0}", ".sh"),
-            None => plain("sh -e {0}", ".sh"),
             Some("bash") => plain("bash --noprofile --norc -e -o pipefail {0}", ".sh"),
-            Some("sh") => plain("sh -e {0}", ".sh"),
+            None | Some("sh") => plain("sh -e {0}", ".sh"),
             Some("python") => plain("python {0}", ".py"),
             Some(name @ ("pwsh" | "powershell")) => ScriptShell {
                 program: name.to_owned(),

@@ -48,35 +48,32 @@ fn pairs(text: &str) -> Result<Vec<(String, String)>, (usize, String)> {
             return Err((number, format!("'{name}' is not a name")));
         }
         let value = value.trim_start();
-        match value.chars().next() {
-            Some(quote @ ('"' | '\'')) => {
-                // the text from the quote on, in the whole rest: it may have several lines
-                let start = value.as_ptr() as usize - rest.as_ptr() as usize + 1;
-                let body = &rest[start..];
-                let end = closing(body, quote)
-                    .ok_or_else(|| (number, format!("the quote of '{name}' is not closed")))?;
-                let value = &body[..end];
-                number += value.matches('\n').count();
-                all.push((
-                    name.to_owned(),
-                    if quote == '"' {
-                        unescaped(value)
-                    } else {
-                        value.to_owned()
-                    },
-                ));
-                rest = body[end + 1..]
-                    .split_once('\n')
-                    .map_or("", |(_, after)| after);
-            }
-            _ => {
-                let value = value
-                    .split_once(" #")
-                    .map_or(value, |(value, _)| value)
-                    .trim_end();
-                all.push((name.to_owned(), value.to_owned()));
-                rest = after;
-            }
+        if let Some(quote @ ('"' | '\'')) = value.chars().next() {
+            // the text from the quote on, in the whole rest: it may have several lines
+            let start = value.as_ptr() as usize - rest.as_ptr() as usize + 1;
+            let body = &rest[start..];
+            let end = closing(body, quote)
+                .ok_or_else(|| (number, format!("the quote of '{name}' is not closed")))?;
+            let value = &body[..end];
+            number += value.matches('\n').count();
+            all.push((
+                name.to_owned(),
+                if quote == '"' {
+                    unescaped(value)
+                } else {
+                    value.to_owned()
+                },
+            ));
+            rest = body[end + 1..]
+                .split_once('\n')
+                .map_or("", |(_, after)| after);
+        } else {
+            let value = value
+                .split_once(" #")
+                .map_or(value, |(value, _)| value)
+                .trim_end();
+            all.push((name.to_owned(), value.to_owned()));
+            rest = after;
         }
     }
     Ok(all)

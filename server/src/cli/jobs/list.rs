@@ -1,5 +1,6 @@
 //! `job list`: workflows with their jobs, and the runs that are kept.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -153,15 +154,16 @@ fn text_of(listing: &WorkflowListing, paint: Paint) -> String {
         about.push(format!("on {}", listing.events.join(", ")));
     }
     if !about.is_empty() {
-        text.push_str(&format!("  {}", paint.on(DIM, &about.join(" · "))));
+        let _ = write!(text, "  {}", paint.on(DIM, &about.join(" · ")));
     }
     text.push('\n');
     for problem in &listing.problems {
-        text.push_str(&format!(
-            "  {} {}\n",
+        let _ = writeln!(
+            text,
+            "  {} {}",
             paint.on(RED, "error"),
             visible(&problem.to_string())
-        ));
+        );
     }
     let width = listing
         .jobs
@@ -189,7 +191,7 @@ fn job_text(job: &JobListing, width: usize, paint: Paint) -> String {
         MatrixListing::None => {}
         MatrixListing::Combinations(all) => facts.push(format!("matrix of {}", all.len())),
         MatrixListing::Later(expression) => {
-            facts.push(format!("matrix from {}", one_line(expression)))
+            facts.push(format!("matrix from {}", one_line(expression)));
         }
     }
     if !job.needs.is_empty() {
@@ -199,18 +201,20 @@ fn job_text(job: &JobListing, width: usize, paint: Paint) -> String {
     let mut text = format!("  {}  {}\n", paint.on(CYAN, &name), facts.join(" · "));
     if let MatrixListing::Combinations(all) = &job.matrix {
         for combination in all.iter().take(8) {
-            text.push_str(&format!(
-                "  {:width$}    {}\n",
+            let _ = writeln!(
+                text,
+                "  {:width$}    {}",
                 "",
                 paint.on(DIM, &combination_text(combination))
-            ));
+            );
         }
         if all.len() > 8 {
-            text.push_str(&format!(
-                "  {:width$}    {}\n",
+            let _ = writeln!(
+                text,
+                "  {:width$}    {}",
                 "",
                 paint.on(DIM, &format!("… {} more", all.len() - 8))
-            ));
+            );
         }
     }
     for (word, style, notes) in [
@@ -220,11 +224,7 @@ fn job_text(job: &JobListing, width: usize, paint: Paint) -> String {
     ] {
         for note in notes {
             let note = format!("line {}: {}", note.line, one_line(&note.text));
-            text.push_str(&format!(
-                "  {:width$}  {} {note}\n",
-                "",
-                paint.on(style, word)
-            ));
+            let _ = writeln!(text, "  {:width$}  {} {note}", "", paint.on(style, word));
         }
     }
     text

@@ -472,45 +472,42 @@ fn event_of(
     repository: &ProjectRepository,
     workflow: &Workflow,
 ) -> CliResult<WorkflowEvent> {
-    let payload = match &args.eventpath {
-        Some(file) => {
-            let text = fs::read_to_string(file).map_err(|error| {
-                CliError::new(
-                    ExitKind::Failed,
-                    format!("{} cannot be read: {error}", file.display()),
-                )
-            })?;
-            Value::from_json(&text).map_err(|error| {
-                CliError::new(
-                    ExitKind::Failed,
-                    format!("{} is not JSON: {error}", file.display()),
-                )
-            })?
-        }
-        None => {
-            let mut event = Dict::default();
-            event.set("ref", repository.git_ref.as_str().into());
-            event.set("after", repository.sha.clone().unwrap_or_default().into());
-            let mut about = Dict::default();
-            about.set(
-                "full_name",
-                format!("{}/{}", repository.owner, repository.name).into(),
-            );
-            about.set("name", repository.name.as_str().into());
-            about.set("default_branch", repository.default_branch.as_str().into());
-            let mut owner = Dict::default();
-            owner.set("login", repository.owner.as_str().into());
-            about.set("owner", owner.into());
-            event.set("repository", about.into());
-            if args.event == "workflow_dispatch" {
-                let mut texts = Dict::default();
-                for (name, value) in inputs_of(args, workflow)?.iter() {
-                    texts.set(name, value.to_text().into());
-                }
-                event.set("inputs", texts.into());
+    let payload = if let Some(file) = &args.eventpath {
+        let text = fs::read_to_string(file).map_err(|error| {
+            CliError::new(
+                ExitKind::Failed,
+                format!("{} cannot be read: {error}", file.display()),
+            )
+        })?;
+        Value::from_json(&text).map_err(|error| {
+            CliError::new(
+                ExitKind::Failed,
+                format!("{} is not JSON: {error}", file.display()),
+            )
+        })?
+    } else {
+        let mut event = Dict::default();
+        event.set("ref", repository.git_ref.as_str().into());
+        event.set("after", repository.sha.clone().unwrap_or_default().into());
+        let mut about = Dict::default();
+        about.set(
+            "full_name",
+            format!("{}/{}", repository.owner, repository.name).into(),
+        );
+        about.set("name", repository.name.as_str().into());
+        about.set("default_branch", repository.default_branch.as_str().into());
+        let mut owner = Dict::default();
+        owner.set("login", repository.owner.as_str().into());
+        about.set("owner", owner.into());
+        event.set("repository", about.into());
+        if args.event == "workflow_dispatch" {
+            let mut texts = Dict::default();
+            for (name, value) in inputs_of(args, workflow)?.iter() {
+                texts.set(name, value.to_text().into());
             }
-            event.into()
+            event.set("inputs", texts.into());
         }
+        event.into()
     };
     Ok(WorkflowEvent {
         name: args.event.clone(),

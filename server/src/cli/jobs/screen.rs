@@ -1,5 +1,6 @@
 //! The progress of a run on the terminal, and its record for JSON and the summary.
 
+use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use backstitch_job::report::{
@@ -103,13 +104,13 @@ impl RunScreen {
                 .collect();
             let mut line = format!("{}  {}", self.paint.on(BOLD, &name), self.word(outcome));
             if job.ms > 0 {
-                line.push_str(&format!("  {}", milliseconds(job.ms)));
+                let _ = write!(line, "  {}", milliseconds(job.ms));
             }
             if !failed.is_empty() {
-                line.push_str(&format!("  at {}", one_line(&failed.join(", "))));
+                let _ = write!(line, "  at {}", one_line(&failed.join(", ")));
             }
             if let Some(reason) = &job.reason {
-                line.push_str(&format!("  {}", one_line(reason)));
+                let _ = write!(line, "  {}", one_line(reason));
             }
             self.line(&line);
         }
@@ -214,10 +215,10 @@ impl RunReport for RunScreen {
         if end.outcome == StepOutcome::Skipped {
             text = format!("{text}  {}", one_line(&step.name));
         } else {
-            text.push_str(&format!("  {}", milliseconds(end.milliseconds)));
+            let _ = write!(text, "  {}", milliseconds(end.milliseconds));
         }
         if let Some(reason) = &end.reason {
-            text.push_str(&format!("  {}", one_line(reason)));
+            let _ = write!(text, "  {}", one_line(reason));
         }
         self.line(&text);
         self.steps.push(StepReport {
