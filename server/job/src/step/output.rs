@@ -313,18 +313,21 @@ impl OutputSink for StepOutput {
             return;
         };
         let (lines, after) = bytes.split_at(end + 1);
-        let mut before = std::mem::replace(rest, after.to_vec());
-        if before.is_empty() {
-            self.block(stream, lines);
-            return;
+        let mut before = std::mem::take(rest);
+        let mut first = 0;
+        if !before.is_empty() {
+            // the first line has its beginning in an earlier piece
+            let end = lines.iter().position(|byte| *byte == b'\n');
+            first = end.map_or(lines.len(), |place| place + 1);
+            before.extend_from_slice(&lines[..first]);
+            if before.len() > MAX_LINE && !may_have_command(&before) {
+                self.rest[place(stream)] = before;
+                self.cut(stream);
+                before = std::mem::take(&mut self.rest[place(stream)]);
+            }
+            self.line(stream, &before);
         }
-        // the first line has its beginning in an earlier piece
-        let first = lines
-            .iter()
-            .position(|byte| *byte == b'\n')
-            .map_or(lines.len(), |place| place + 1);
-        before.extend_from_slice(&lines[..first]);
-        self.line(stream, &before);
+        self.rest[place(stream)] = after.to_vec();
         self.block(stream, &lines[first..]);
     }
 }
@@ -450,6 +453,16 @@ mod tests {
             asked.errors[0].starts_with("The `set-env` command is disabled."),
             "{asked:?}"
         );
+    }
+
+    /// The rest of a long line is cut, too, when its end comes with other lines.
+    #[test]
+    fn the_end_of_a_long_line_is_cut() {
+        let long = "x".repeat(MAX_LINE - 10);
+        let (_, seen, _) = read(&[&long, &format!("{}\nafter\n", "y".repeat(100))]);
+        let text = text(&seen);
+        assert!(text.lines().all(|line| line.len() <= MAX_LINE));
+        assert!(text.ends_with("y\nafter\n"));
     }
 
     /// No line grows without bound, and a secret across the cut is masked.
