@@ -69,8 +69,9 @@ fn no_process_outlives_its_run() {
         let mark = mark_of(number);
         let command = command.replace("MARK", &mark);
         let world = workflow(&job(&format!(
-            "- run: |\n    {command}\n    sleep 0.1\n- run: |\n    for file in /proc/[0-9]*/cmdline; do\n      \
-             case $(tr '\\0' ' ' < $file 2>/dev/null || true) in *'sleep {mark}'*) echo found >> seen;; esac\n    done"
+            "- run: |\n    {command}\n- run: |\n    until test -s seen; do for file in /proc/[0-9]*/cmdline; do\n      \
+             case $(tr '\\0' ' ' < $file 2>/dev/null || true) in *'sleep {mark}'*) echo found >> seen;; esac\n    \
+             done; done\n  timeout-minutes: 2"
         )));
         let ran = run(&world, &[]);
         assert_eq!(

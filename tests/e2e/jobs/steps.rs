@@ -176,3 +176,24 @@ jobs:
     assert_eq!(results, ["success", "skipped", "success"]);
     assert_eq!(ran.file("seen"), "7 skipped\n");
 }
+
+/// A job that may fail does not fail the workflow, and counts as a success for those that need it.
+#[test]
+fn a_job_that_may_fail() {
+    let world = workflow(
+        "on: push
+jobs:
+  soft:
+    runs-on: ubuntu-latest
+    continue-on-error: true
+    steps: [{run: exit 1}]
+  after:
+    needs: soft
+    runs-on: ubuntu-latest
+    steps: [{run: 'echo ${{ needs.soft.result }} > seen'}]
+",
+    );
+    let ran = run(&world, &["-j", "after"]);
+    assert_eq!(ran.result(), "success", "{:#}", ran.report);
+    assert_eq!(ran.file("seen"), "success\n");
+}

@@ -1,7 +1,7 @@
 //! Workflows that jobs call.
 
 use std::fs;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use crate::contexts::JobFacts;
 use crate::expr::{Dict, Value};
@@ -32,19 +32,7 @@ impl WorkflowSetup {
         });
         match called {
             Ok(end) => (end.jobs, end.outputs.into_iter().collect()),
-            Err(reason) => {
-                let end = JobEnd {
-                    result: StepOutcome::Failure,
-                    milliseconds: 0,
-                    outputs: Vec::new(),
-                    reason: Some(self.masks.apply(&reason)),
-                };
-                self.report
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .job_ended(name, &end);
-                (vec![(name.clone(), end)], EnvVariables::default())
-            }
+            Err(reason) => self.not_run(name, StepOutcome::Failure, &reason),
         }
     }
 

@@ -167,6 +167,7 @@ impl JobRun {
         let result = self.state.status();
         self.state.result = Some(result);
         let outputs = self.outputs();
+        let result = self.state.result.unwrap_or(result);
         self.leftovers.clear();
         self.ready = None;
         let end = JobEnd {

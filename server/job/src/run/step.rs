@@ -23,6 +23,7 @@ impl JobRun {
     /// Runs a step to its end, or enters its composite action.
     pub(super) fn run_step(&mut self, step: &WorkflowStep, path: Vec<usize>) {
         let mut open = self.open(step, path);
+        open.name.name = self.display_name(&open);
         let env = step
             .env
             .as_ref()
@@ -317,12 +318,14 @@ impl JobRun {
 
     /// The reader of a step's output, whose log begins with the step's header.
     pub(super) fn output_of(&self, open: &OpenStep, header: &str) -> Arc<Mutex<StepOutput>> {
-        let log = File::create(self.log_file(&open.name.key(), &open.name.name));
-        let mut output = StepOutput::new(
-            self.setup.masks.clone(),
-            log.ok(),
-            Arc::clone(&self.setup.report),
-        );
+        let (log, log_error) = match File::create(self.log_file(&open.name.key(), &open.name.name))
+        {
+            Ok(log) => (Some(log), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let report = Arc::clone(&self.setup.report);
+        let mut output = StepOutput::new(self.setup.masks.clone(), log, report);
+        output.log_error = log_error;
         output.debug = self.setup.options.debug;
         output.unsecure = open
             .env
@@ -350,7 +353,7 @@ impl JobRun {
         for error in &errors {
             output.annotate(Level::Error, error);
         }
-        if let Some(error) = output.log_error() {
+        if let Some(error) = &output.log_error {
             let notice = format!("The log of '{}' is not complete: {error}", open.name.name);
             self.report().notice(&notice);
         }

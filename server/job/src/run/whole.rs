@@ -18,6 +18,7 @@ use crate::state::{EnvVariables, JobState, StepOutcome};
 use crate::step::mask::Masks;
 use crate::step::process::{SupervisorCommand, adopt_orphans};
 use crate::step::stop::StopRequest;
+use crate::template::expand_bool;
 use crate::workflow::{Body, StepsBody, Workflow, WorkflowJob, order};
 
 use super::facts::{RunNames, WorkflowEvent, github, number, runner};
@@ -89,6 +90,7 @@ impl WorkflowSetup {
     pub fn run(&self) -> Result<WorkflowEnd, String> {
         adopt_orphans();
         self.run_within(&[], 0)
+            .map_err(|reason| self.masks.apply(&reason))
     }
 
     /// The jobs to run, each after those that it needs.
@@ -143,20 +145,7 @@ impl WorkflowSetup {
             name: path_of(above, &job.id.value),
         };
         let facts = self.facts(job, needs);
-        let without = |result, reason: String| {
-            let reason = self.masks.apply(&reason);
-            let end = JobEnd {
-                result,
-                milliseconds: 0,
-                outputs: Vec::new(),
-                reason: Some(reason),
-            };
-            self.report
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .job_ended(&name, &end);
-            (vec![(name.clone(), end)], EnvVariables::default())
-        };
+        let without = |result, reason: String| self.not_run(&name, result, &reason);
         if self.stop.wishes() > 0 {
             return without(StepOutcome::Cancelled, "the run was cancelled".to_owned());
         }
@@ -214,7 +203,12 @@ impl WorkflowSetup {
         let end = match ended {
             Ok((run, mut record)) => {
                 let dir = run.place().dir.clone();
-                let end = run.run();
+                let mut end = run.run();
+                if end.result == StepOutcome::Failure && self.continues(body, &facts) {
+                    end.result = StepOutcome::Success;
+                    let reason = "failed, and the workflow continues (continue-on-error)";
+                    end.reason = Some(reason.to_owned());
+                }
                 record.status = match end.result {
                     StepOutcome::Success | StepOutcome::Skipped => RunStatus::Success,
                     StepOutcome::Failure => RunStatus::Failure,
@@ -233,22 +227,37 @@ impl WorkflowSetup {
                 }
                 end
             }
-            Err(reason) => {
-                let end = JobEnd {
-                    result: StepOutcome::Failure,
-                    milliseconds: 0,
-                    outputs: Vec::new(),
-                    reason: Some(self.masks.apply(&reason)),
-                };
-                self.report
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .job_ended(name, &end);
-                end
-            }
+            Err(reason) => return self.not_run(name, StepOutcome::Failure, &reason),
         };
         let outputs = end.outputs.iter().cloned().collect();
         (vec![(name.clone(), end)], outputs)
+    }
+
+    /// True if a failure of the job does not count for the workflow.
+    fn continues(&self, body: &StepsBody, facts: &JobFacts) -> bool {
+        let state = JobState::default();
+        let token = body.continue_on_error.as_ref();
+        token.is_some_and(|token| expand_bool(token, &self.at(facts, &state)).unwrap_or_default())
+    }
+
+    /// The end of a job that did not run, with its reason.
+    pub(super) fn not_run(
+        &self,
+        name: &JobName,
+        result: StepOutcome,
+        reason: &str,
+    ) -> (Vec<(JobName, JobEnd)>, EnvVariables) {
+        let end = JobEnd {
+            result,
+            milliseconds: 0,
+            outputs: Vec::new(),
+            reason: Some(self.masks.apply(reason)),
+        };
+        self.report
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .job_ended(name, &end);
+        (vec![(name.clone(), end)], EnvVariables::default())
     }
 
     /// Makes the place of a job, and the job.
@@ -260,7 +269,7 @@ impl WorkflowSetup {
         facts: &mut JobFacts,
     ) -> Result<(JobRun, RunRecord), String> {
         let place = self.place_for(job)?;
-        let record = self.record(&place, job, facts);
+        let mut record = self.record(&place, job, facts);
         record.write(&place.dir).map_err(|error| {
             format!(
                 "The record of the run in {} cannot be written: {error}",
@@ -302,6 +311,7 @@ impl WorkflowSetup {
         options.builtin.needed_artifacts.clone_from(&artifacts);
         artifacts.push(place.artifacts.clone());
         drop(artifacts);
+        let dir = place.dir.clone();
         let run = JobRun::new(JobSetup {
             name: name.clone(),
             workflow: Arc::clone(&self.workflow),
@@ -315,8 +325,13 @@ impl WorkflowSetup {
             masks: self.masks.clone(),
             stop: self.stop.clone(),
             report: Arc::clone(&self.report),
-        })?;
-        Ok((run, record))
+        });
+        if run.is_err() {
+            record.status = RunStatus::Failure;
+            // the reason is reported; without the record the run counts as cut off
+            let _ = record.write(&dir);
+        }
+        Ok((run?, record))
     }
 
     /// A new place for a job.

@@ -46,8 +46,8 @@ pub struct StepOutput {
     /// The step has ended: what comes now is of processes that it left, and goes to the log alone.
     late: bool,
     asked: OutputCommands,
-    /// The reason why the log is not complete.
-    log_error: Option<String>,
+    /// The reason why the log is not complete, such as a full disk.
+    pub log_error: Option<String>,
 }
 
 impl std::fmt::Debug for StepOutput {
@@ -89,11 +89,6 @@ impl StepOutput {
     /// Ends the reports: what processes that the step left running print from now on goes to the log alone.
     pub fn close(&mut self) {
         self.late = true;
-    }
-
-    /// The reason why the log is not complete, such as a full disk.
-    pub fn log_error(&self) -> Option<&str> {
-        self.log_error.as_deref()
     }
 
     /// Writes a message of the runner.
