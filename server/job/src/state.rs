@@ -5,9 +5,32 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-/// Variables in the order in which they were set. Names have case, as on Unix: `Path` and `PATH` are two (S1-017).
+/// The rule for names of variables: on Windows `Path` and `PATH` are one variable, elsewhere two (S1-017, S1-019).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameCase {
+    Folded,
+    Kept,
+}
+
+impl Default for NameCase {
+    /// The rule of this system.
+    fn default() -> NameCase {
+        if cfg!(windows) {
+            NameCase::Folded
+        } else {
+            NameCase::Kept
+        }
+    }
+}
+
+/// Variables in the order in which they were set: texts alone (S1-018). As JSON: pairs of name and value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EnvVariables(Vec<(String, String)>);
+#[serde(transparent)]
+pub struct EnvVariables {
+    pairs: Vec<(String, String)>,
+    #[serde(skip)]
+    case: NameCase,
+}
 
 /// A step's result before (outcome) or after (conclusion) `continue-on-error`, or a job's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,16 +132,32 @@ impl JobState {
 }
 
 impl EnvVariables {
+    /// No variables, under a rule for their names.
+    pub fn with(case: NameCase) -> EnvVariables {
+        EnvVariables {
+            pairs: Vec::new(),
+            case,
+        }
+    }
+
     pub fn get(&self, name: &str) -> Option<&str> {
-        let found = self.0.iter().find(|(there, _)| there == name);
+        let found = self.pairs.iter().find(|(there, _)| self.same(there, name));
         found.map(|(_, value)| value.as_str())
+    }
+
+    fn same(&self, there: &str, name: &str) -> bool {
+        match self.case {
+            NameCase::Folded => there.to_lowercase() == name.to_lowercase(),
+            NameCase::Kept => there == name,
+        }
     }
 
     /// Sets a variable. One that is there keeps its place.
     pub fn set(&mut self, name: &str, value: &str) {
-        match self.0.iter_mut().find(|(there, _)| there == name) {
-            Some((_, there)) => value.clone_into(there),
-            None => self.0.push((name.to_owned(), value.to_owned())),
+        let found = (self.pairs.iter()).position(|(there, _)| self.same(there, name));
+        match found {
+            Some(at) => value.clone_into(&mut self.pairs[at].1),
+            None => self.pairs.push((name.to_owned(), value.to_owned())),
         }
     }
 
@@ -129,21 +168,21 @@ impl EnvVariables {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0
+        self.pairs
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.pairs.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.pairs.is_empty()
     }
 
     pub fn as_pairs(&self) -> &[(String, String)] {
-        &self.0
+        &self.pairs
     }
 }
 
@@ -161,19 +200,116 @@ impl FromIterator<(String, String)> for EnvVariables {
 mod tests {
     use super::*;
 
-    /// S1-028.
-    #[test]
-    fn s1_028_outcomes_are_read_without_case() {
-        assert_eq!(StepOutcome::parse("SUCCESS"), Some(StepOutcome::Success));
-        assert_eq!(
-            StepOutcome::parse("Cancelled"),
-            Some(StepOutcome::Cancelled)
-        );
-        assert_eq!(StepOutcome::parse("skipped"), Some(StepOutcome::Skipped));
-        assert_eq!(StepOutcome::parse("neutral"), None);
+    fn variables(case: NameCase, pairs: &[(&str, &str)]) -> EnvVariables {
+        let mut variables = EnvVariables::with(case);
+        variables.extend(pairs.iter().copied());
+        variables
     }
 
-    /// S1-029.
+    /// A copy of the environment, names without regard to case where the system has that rule (S1-017).
+    #[test]
+    fn s1_017_names_of_a_copy_follow_the_rule_of_the_system() {
+        let set = [("Path", "1"), ("PATH", "2"), ("É", "3"), ("é", "4")];
+        let copy = variables(NameCase::Folded, &set).clone();
+        assert_eq!(copy.len(), 2);
+        assert_eq!((copy.get("path"), copy.get("É")), (Some("2"), Some("4")));
+        let copy = variables(NameCase::Kept, &set).clone();
+        assert_eq!(copy.len(), 4);
+        assert_eq!((copy.get("Path"), copy.get("path")), (Some("1"), None));
+    }
+
+    /// A copy of the env context, strings only (S1-018).
+    #[test]
+    fn s1_018_a_copy_has_strings_only() {
+        let read = |json: &str| serde_json::from_str::<JobState>(json);
+        let state = JobState {
+            env: variables(NameCase::Kept, &[("N", "1"), ("T", "true")]),
+            ..JobState::default()
+        };
+        let json = serde_json::to_string(&state).unwrap();
+        assert!(json.contains(r#"[["N","1"],["T","true"]]"#), "{json}");
+        assert_eq!(read(&json).unwrap(), state);
+        assert!(read(&json.replace(r#""1""#, "1")).is_err());
+        assert!(read(&json.replace(r#""1""#, "{}")).is_err());
+    }
+
+    /// The env context copy works with either case rule (S1-019).
+    #[test]
+    fn s1_019_both_rules_keep_the_first_place_and_the_last_value() {
+        for (case, expected) in [
+            (NameCase::Folded, vec![("A", "3"), ("B", "2")]),
+            (NameCase::Kept, vec![("A", "1"), ("B", "2"), ("a", "3")]),
+        ] {
+            let copy = variables(case, &[("A", "1"), ("B", "2"), ("a", "3")]);
+            assert_eq!(copy.iter().collect::<Vec<_>>(), expected);
+        }
+    }
+
+    /// The prepended PATH entries in order (S1-020).
+    #[test]
+    fn s1_020_directories_before_path_keep_their_order() {
+        let mut state = JobState::default();
+        for directory in ["/b", "/a", "/c"] {
+            state.prepend_path(directory);
+        }
+        let json = serde_json::to_string(&state).unwrap();
+        let copy: JobState = serde_json::from_str(&json).unwrap();
+        assert_eq!(copy.path, ["/b", "/a", "/c"]);
+    }
+
+    /// The job result, or none (S1-021); the job status, or none (S1-022).
+    #[test]
+    fn s1_021_s1_022_result_and_status_may_be_unset() {
+        let mut state = JobState::default();
+        for (status, result) in [
+            (None, None),
+            (Some(StepOutcome::Failure), None),
+            (Some(StepOutcome::Success), Some(StepOutcome::Success)),
+        ] {
+            (state.status, state.result) = (status, result);
+            let json = serde_json::to_string(&state).unwrap();
+            let copy: JobState = serde_json::from_str(&json).unwrap();
+            assert_eq!((copy.status, copy.result), (status, result));
+        }
+    }
+
+    /// Outcome, conclusion and outputs by scope and step name (S1-023).
+    #[test]
+    fn s1_023_results_stand_by_scope_and_step() {
+        let mut state = JobState::default();
+        let result = StepResult {
+            outcome: Some(StepOutcome::Failure),
+            conclusion: Some(StepOutcome::Success),
+            outputs: variables(NameCase::Kept, &[("v", "1")]),
+        };
+        state.set_result("", "build", result.clone());
+        state.set_result("outer.inner", "build", StepResult::default());
+        state.set_result("", "__run_2", result.clone());
+        let json = serde_json::to_string(&state).unwrap();
+        let copy: JobState = serde_json::from_str(&json).unwrap();
+        assert_eq!(copy.steps[""]["build"], result);
+        assert_eq!(copy.steps["outer.inner"]["build"], StepResult::default());
+        assert_eq!(copy.steps[""].len(), 1);
+    }
+
+    /// Outcome words are read without regard to case; unknown ones mean unset (S1-028).
+    #[test]
+    fn s1_028_outcomes_are_read_without_case() {
+        let words = ["SUCCESS", "Cancelled", "skipped", "fAiLuRe", "neutral", ""];
+        assert_eq!(
+            words.map(StepOutcome::parse),
+            [
+                Some(StepOutcome::Success),
+                Some(StepOutcome::Cancelled),
+                Some(StepOutcome::Skipped),
+                Some(StepOutcome::Failure),
+                None,
+                None
+            ]
+        );
+    }
+
+    /// Later changes of the live state do not reach a checkpoint (S1-029).
     #[test]
     fn s1_029_a_copy_stays_as_it_was() {
         let mut live = JobState::default();
@@ -189,6 +325,25 @@ mod tests {
             (copy.path.len(), copy.status, copy.steps.len()),
             (1, None, 0)
         );
+    }
+
+    /// Masks of secrets are not in checkpoints and stay in force after a restore (S1-030).
+    #[test]
+    fn s1_030_masks_stand_beside_the_state() {
+        let masks = crate::step::mask::Masks::default();
+        let mut live = JobState::default();
+        live.env.set("A", "1");
+        let checkpoint = serde_json::to_string(&live).unwrap();
+        masks.add("hidden-word");
+        live.env.set("A", "2");
+        assert!(
+            !serde_json::to_string(&live)
+                .unwrap()
+                .contains("hidden-word")
+        );
+        live = serde_json::from_str(&checkpoint).unwrap();
+        assert_eq!(live.env.get("A"), Some("1"));
+        assert_eq!(masks.apply("a hidden-word"), "a ***");
     }
 
     #[test]

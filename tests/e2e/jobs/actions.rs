@@ -37,7 +37,7 @@ runs: {using: node20, main: main.js, post: post.js, post-if: success()}
     );
 }
 
-/// Checkout brings the working tree with its edits, and a repository that a step may change (S1-L5).
+/// Checkout brings the working tree with its edits, and a repository that a step may change.
 #[test]
 fn checkout_brings_the_working_tree() {
     let world = workflow_with(

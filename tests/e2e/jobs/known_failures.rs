@@ -210,3 +210,39 @@ jobs:
         .run(["job", "run", "ci.yml", "--input", "deploy=maybe"])
         .expect_code(2);
 }
+
+/// `${{ }}` answers for `github`, `steps`, `needs`, `matrix` and `inputs`, not for variables alone (J20).
+#[test]
+fn j20_expressions_have_all_contexts() {
+    let world = workflow(
+        "on:
+  workflow_dispatch:
+    inputs:
+      level: {type: number, default: 3}
+jobs:
+  first:
+    runs-on: ubuntu-latest
+    outputs: {made: '${{ steps.make.outputs.made }}'}
+    steps:
+      - {id: make, run: echo made=it >> $GITHUB_OUTPUT}
+  build:
+    needs: first
+    strategy: {matrix: {node: [18]}}
+    runs-on: ubuntu-latest
+    env: {MODE: fast}
+    steps:
+      - id: one
+        run: exit 3
+        continue-on-error: true
+      - if: github.job == 'build' && steps.one.outcome == 'failure' && needs.first.result == 'success'
+        run: >-
+          echo '${{ github.event_name }} ${{ steps.one.conclusion }} ${{ needs.first.outputs.made }} ${{ matrix.node }}
+          ${{ inputs.level }} ${{ env.MODE }} ${{ runner.os }} ${{ job.status }} ${{ strategy.max-parallel }}' > seen
+",
+    );
+    let ran = run(&world, &["-j", "build", "--event", "workflow_dispatch"]);
+    assert_eq!(
+        ran.file("seen"),
+        "workflow_dispatch success it 18 3 fast Linux success 1\n"
+    );
+}

@@ -158,9 +158,9 @@ fn ctrl_c_cancels_the_job() {
     );
 }
 
-/// A step that kills its parent fails, and the job continues to its end.
+/// A helper that hangs up fails its step, and the rest of the job continues: here the step kills its supervisor (J11).
 #[test]
-fn a_step_that_kills_its_supervisor() {
+fn j11_a_step_that_kills_its_supervisor() {
     let mark = mark_of(102);
     let world = workflow(&job(&format!(
         "- id: bad\n  run: |\n    setsid sleep {mark} &\n    kill -9 $PPID\n    sleep {mark}\n- if: always()\n  run: echo on > seen"

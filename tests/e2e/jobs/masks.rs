@@ -2,7 +2,7 @@
 
 use super::{job, run, workflow};
 
-/// A secret stands nowhere, in no form (J15, J16, J17, J18, S1-030).
+/// A secret stands nowhere, in no form (J15, J16, J17, J18): secrets show as names only, masked everywhere (U-07).
 #[test]
 fn j15_j16_j17_j18_secrets_are_masked_everywhere() {
     let world = workflow(&job(r#"

@@ -2,7 +2,7 @@
 
 use super::{job, run, workflow};
 
-/// Steps run in their order in an own directory, and their outputs, variables and PATH reach later steps (S1-005, S1-018).
+/// Steps run in their order in an own directory, and their outputs, variables and PATH reach later steps.
 #[test]
 fn steps_hand_on_outputs_variables_and_path() {
     let world = workflow(&job(r#"

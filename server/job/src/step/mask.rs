@@ -254,7 +254,7 @@ mod tests {
     }
 
     proptest! {
-        /// No secret is left, wherever the stream is cut (S1-030).
+        /// No secret is left, wherever the stream is cut.
         #[test]
         fn no_cut_lets_a_secret_through(before in "[a-c]{0,9}", secret in "[a-c]{3,6}", after in "[a-c]{0,9}", limit in 1_usize..12) {
             let masks = masks(&[&secret]);
