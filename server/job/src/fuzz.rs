@@ -1,6 +1,18 @@
-//! Subjects of fuzzing: workflows and actions as texts. Each takes any bytes and panics if a rule is broken.
+//! Subjects of fuzzing: workflows and actions as texts, command files, and output with secrets. Each takes any bytes and
+//! panics if a rule is broken.
+
+use std::sync::{Arc, Mutex};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 
 use crate::position::WorkflowProblem;
+use crate::report::{Annotation, JobEnd, JobName, RunReport, StepEnd, StepName, Stream};
+use crate::step::command_files;
+use crate::step::commands::{self, WorkflowCommand};
+use crate::step::mask::{MASK, Masks};
+use crate::step::output::StepOutput;
+use crate::step::process::OutputSink as _;
 use crate::{action, workflow};
 
 /// Reads a text as a workflow and as an action. One that is refused has problems at places in the text, and a workflow
@@ -21,6 +33,122 @@ pub fn workflow(input: &[u8]) {
     check(text, action.is_some(), &problems);
 }
 
+/// Reads a text as a command file and as lines of output. Pairs that are read and written again are the same pairs.
+pub fn commands(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    if let Ok(pairs) = command_files::pairs(&text) {
+        let mut again = String::new();
+        for (name, value) in &pairs {
+            assert!(!name.is_empty(), "{pairs:?}");
+            let mut delimiter = String::from("END");
+            while value.contains(&delimiter) {
+                delimiter.push('D');
+            }
+            if name.contains(['=', '\r']) || value.ends_with('\r') {
+                return;
+            }
+            again += &format!("{name}<<{delimiter}\n{value}\n{delimiter}\n");
+        }
+        let read = command_files::pairs(&again).expect("pairs that were written");
+        assert_eq!(read, pairs);
+    }
+    for line in text.lines() {
+        if let Some(command) = WorkflowCommand::parse(line) {
+            let again = format!("::{}::x", command.name.as_str());
+            let parsed = WorkflowCommand::parse(&again).expect("a command");
+            assert_eq!(parsed.name, command.name);
+        }
+        commands::resumes(line, "token");
+    }
+}
+
+/// Sends pieces of output with secrets through the reader of a step's output: no text that it reports has a secret. The
+/// input has parts that end with a byte 255: a first one with secrets, each ended by a byte 254, and pieces. The first byte of
+/// a piece says the form in which a secret is added to it.
+pub fn masks(input: &[u8]) {
+    let mut parts = input.split(|byte| *byte == 255);
+    let secrets = parts.next().unwrap_or_default().split(|byte| *byte == 254);
+    let masks = Masks::default();
+    for secret in secrets {
+        masks.add(&String::from_utf8_lossy(secret));
+    }
+    let values = masks.values();
+    let seen = Arc::new(Mutex::new(SeenTexts::default()));
+    let report = Arc::clone(&seen) as Arc<Mutex<dyn RunReport>>;
+    let mut output = StepOutput::new(masks, None, report);
+    let mut encoded = Vec::new();
+    for (place, piece) in parts.enumerate() {
+        let Some((form, text)) = piece.split_first() else {
+            continue;
+        };
+        let mut text = text.to_vec();
+        if let Some(secret) = values.get(place % values.len().max(1)) {
+            let long = secret.len() >= 6 && !secret.contains(['\r', '\n']);
+            match form % 8 {
+                1 => text.extend_from_slice(secret.as_bytes()),
+                2 if long => {
+                    text.extend_from_slice(secret.as_bytes());
+                    text = STANDARD.encode(&text).into_bytes();
+                    encoded.push(String::from_utf8_lossy(&text).into_owned());
+                }
+                3 if long => {
+                    let json = serde_json::Value::from(secret.as_str()).to_string();
+                    text.extend_from_slice(json.as_bytes());
+                    encoded.push(json);
+                }
+                _ => {}
+            }
+        }
+        let stream = [Stream::Stdout, Stream::Stderr][usize::from(form / 128)];
+        output.output(stream, &text);
+    }
+    output.finish();
+    let seen = seen.lock().expect("a report");
+    let lines = |value: &String| value.lines().map(str::to_owned).collect::<Vec<_>>();
+    let lines = values.iter().flat_map(lines);
+    for secret in lines.chain(encoded).filter(|line| !line.trim().is_empty()) {
+        for text in &seen.texts {
+            let hidden = text.split(MASK).all(|part| !part.contains(&secret));
+            assert!(hidden, "{secret:?} in {text:?}");
+        }
+    }
+}
+
+/// Texts that a step's output led to: those of each stream, titles of groups, and messages.
+struct SeenTexts {
+    texts: Vec<String>,
+}
+
+impl Default for SeenTexts {
+    fn default() -> SeenTexts {
+        SeenTexts {
+            texts: vec![String::new(); 2],
+        }
+    }
+}
+
+impl RunReport for SeenTexts {
+    fn job_started(&mut self, _: &JobName) {}
+    fn step_started(&mut self, _: &StepName) {}
+    fn step_ended(&mut self, _: &StepName, _: &StepEnd) {}
+    fn notice(&mut self, text: &str) {
+        self.texts.push(text.to_owned());
+    }
+    fn job_ended(&mut self, _: &JobName, _: &JobEnd) {}
+    fn output(&mut self, stream: Stream, text: &[u8]) {
+        let place = usize::from(matches!(stream, Stream::Stderr));
+        self.texts[place].push_str(&String::from_utf8_lossy(text));
+    }
+    fn group(&mut self, title: Option<&str>) {
+        self.texts.extend(title.map(str::to_owned));
+    }
+    fn annotation(&mut self, annotation: &Annotation) {
+        self.texts.push(annotation.message.clone());
+        self.texts.extend(annotation.title.clone());
+        self.texts.extend(annotation.file.clone());
+    }
+}
+
 fn check(text: &str, is_read: bool, problems: &[WorkflowProblem]) {
     assert_eq!(is_read, problems.is_empty());
     let lines = text.matches('\n').count() + 1;
@@ -39,16 +167,24 @@ mod tests {
     /// Replays the inputs that fuzzing found (`tests/fuzz/found`).
     #[test]
     fn inputs_that_were_found_keep_the_rules() {
-        let folder = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../tests/fuzz/found/workflow"
-        );
-        let mut count = 0;
-        for entry in fs::read_dir(folder).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            super::workflow(&fs::read(path).expect("a file"));
-            count += 1;
+        type Subject = fn(&[u8]);
+        let subjects: [(&str, Subject); 3] = [
+            ("workflow", super::workflow),
+            ("commands", super::commands),
+            ("masks", super::masks),
+        ];
+        for (name, subject) in subjects {
+            let folder = format!(
+                "{}/../../tests/fuzz/found/{name}",
+                env!("CARGO_MANIFEST_DIR")
+            );
+            let mut count = 0;
+            for entry in fs::read_dir(folder).expect("a folder") {
+                let path = entry.expect("an entry").path();
+                subject(&fs::read(path).expect("a file"));
+                count += 1;
+            }
+            assert!(count > 0, "{name}");
         }
-        assert!(count > 0);
     }
 }

@@ -62,6 +62,18 @@ fn bad_command_files_fail_the_step_by_name() {
             "`set-env` command is disabled",
         ),
         (
+            "rm $GITHUB_ENV; mkfifo $GITHUB_ENV",
+            "is not read: it is no regular file",
+        ),
+        (
+            "ln -sf /dev/zero $GITHUB_OUTPUT",
+            "is not read: it is no regular file",
+        ),
+        (
+            "head -c 70000000 /dev/zero > $GITHUB_STATE",
+            "is not read: it has more than",
+        ),
+        (
             "head -c 100 /dev/urandom > $GITHUB_PATH; echo = >> $GITHUB_STATE",
             "Name must not be empty",
         ),

@@ -1,6 +1,7 @@
 //! Command files: the texts that a step writes to `GITHUB_ENV`, `GITHUB_OUTPUT`, `GITHUB_STATE`, `GITHUB_PATH` and
 //! `GITHUB_STEP_SUMMARY`.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -124,29 +125,58 @@ impl CommandFiles {
                 "$GITHUB_STEP_SUMMARY upload aborted, supports content up to a size of 1024k, got {}k.",
                 size / 1024
             )),
-            _ => written.summary = text_of(&self.summary).unwrap_or_default(),
+            _ => match text_of(&self.summary) {
+                Ok(text) => written.summary = text,
+                Err(reason) => written.warnings.push(reason),
+            },
         }
         written
     }
 }
 
-/// The text of a file; empty if the step removed it.
+/// The text of a file; empty if the step removed it. A step may have put a pipe or a device in its place: neither is read,
+/// since it may never end.
 fn text_of(file: &Path) -> Result<String, String> {
-    let size = match fs::metadata(file) {
-        Ok(found) => found.len(),
+    let unreadable = |error: io::Error| format!("{} cannot be read: {error}", file.display());
+    let opened = match open_without_waiting(file) {
+        Ok(opened) => opened,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
-        Err(error) => return Err(format!("{} cannot be read: {error}", file.display())),
+        Err(error) => return Err(unreadable(error)),
     };
-    if size > MAX_FILE {
+    if !opened.metadata().map_err(unreadable)?.is_file() {
         return Err(format!(
-            "{} has {size} bytes; at most {MAX_FILE} are read",
+            "{} is not read: it is no regular file",
             file.display()
         ));
     }
-    let bytes =
-        fs::read(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+    let mut bytes = Vec::new();
+    let mut limited = opened.take(MAX_FILE + 1);
+    limited.read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_FILE {
+        return Err(format!(
+            "{} is not read: it has more than {MAX_FILE} bytes",
+            file.display()
+        ));
+    }
     let text = String::from_utf8_lossy(&bytes);
     Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
+}
+
+#[cfg(unix)]
+fn open_without_waiting(file: &Path) -> io::Result<fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let flags = rustix::fs::OFlags::NONBLOCK.bits();
+    let flags = i32::try_from(flags).map_err(io::Error::other)?;
+    fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(file)
+}
+
+#[cfg(not(unix))]
+fn open_without_waiting(file: &Path) -> io::Result<fs::File> {
+    fs::File::open(file)
 }
 
 fn lines(text: &str) -> impl Iterator<Item = &str> {
@@ -155,7 +185,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Pairs of `name=value` and `name<<delimiter` (GitHub's workflow commands, "Multiline strings").
-fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
+pub(crate) fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
     let mut all = Vec::new();
     let mut rest = text;
     while let Some((line, _, after)) = next_line(rest) {
