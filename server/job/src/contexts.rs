@@ -38,8 +38,9 @@ pub struct At<'a> {
     pub status: StepOutcome,
     /// Values of `github` that change with the step, such as `action` and `action_path`.
     pub github: &'a [(&'static str, String)],
-    /// Directory of `hashFiles`.
+    /// Directory of `hashFiles`, and of `~` in its patterns.
     pub workspace: &'a Path,
+    pub home: &'a Path,
 }
 
 impl Contexts for At<'_> {
@@ -75,7 +76,7 @@ impl Contexts for At<'_> {
             "failure" => (!cancelled && self.status == StepOutcome::Failure).into(),
             "hashfiles" => {
                 let patterns: Vec<String> = arguments.iter().map(Value::to_text).collect();
-                hash_files(self.workspace, &patterns)
+                hash_files(self.workspace, self.home, &patterns)
                     .map_err(|error| ExpressionError {
                         message: format!("hashFiles('{}') failed: {error}", patterns.join("', '")),
                     })?
@@ -90,7 +91,7 @@ impl Contexts for At<'_> {
 }
 
 impl<'a> At<'a> {
-    /// The contexts outside of any step.
+    /// The contexts outside of any step, where no key has `hashFiles`.
     pub fn outside(facts: &'a JobFacts, state: &'a JobState, workspace: &'a Path) -> At<'a> {
         At {
             facts,
@@ -101,6 +102,7 @@ impl<'a> At<'a> {
             status: state.status(),
             github: &[],
             workspace,
+            home: workspace,
         }
     }
 

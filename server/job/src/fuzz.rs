@@ -47,7 +47,13 @@ pub fn commands(input: &[u8]) {
             if name.contains(['=', '\r']) || value.ends_with('\r') {
                 return;
             }
-            again += &format!("{name}<<{delimiter}\n{value}\n{delimiter}\n");
+            let lines = [
+                format!("{name}<<{delimiter}"),
+                value.clone(),
+                delimiter,
+                String::new(),
+            ];
+            again.push_str(&lines.join("\n"));
         }
         let read = command_files::pairs(&again).expect("pairs that were written");
         assert_eq!(read, pairs);

@@ -5,9 +5,11 @@
 pub mod action;
 pub mod builtin;
 pub mod contexts;
+mod digest;
 pub mod expr;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod glob;
 #[cfg(test)]
 mod oracle;
 pub mod place;

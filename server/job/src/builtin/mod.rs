@@ -6,7 +6,6 @@ mod artifact;
 mod cache;
 mod checkout;
 mod copy;
-mod glob;
 mod inputs;
 mod stored_name;
 mod target;

@@ -1,8 +1,8 @@
 //! Names of directories for names of artifacts and caches, which may have any character.
 
-use std::fmt::Write;
-
 use sha2::{Digest, Sha256};
+
+use crate::digest::hexadecimal;
 
 /// Bytes of a name up to which a directory has it.
 const MAX_PLAIN_NAME: usize = 100;
@@ -21,11 +21,4 @@ pub(super) fn directory_name(name: &str) -> String {
         .collect();
     // the sign is in no plain name
     format!("{front}%{digest}")
-}
-
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

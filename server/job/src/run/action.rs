@@ -242,6 +242,7 @@ impl JobRun {
             status: frame.status,
             github: &composite.github,
             workspace: &self.setup.place.workspace,
+            home: &self.setup.place.home,
         };
         let mut ran = Ran {
             outcome: frame.status,

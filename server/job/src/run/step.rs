@@ -135,6 +135,7 @@ impl JobRun {
             status: open.status,
             github: &open.github,
             workspace: &self.setup.place.workspace,
+            home: &self.setup.place.home,
         }
     }
 

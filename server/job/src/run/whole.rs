@@ -1,7 +1,6 @@
 //! The run of a workflow: its jobs in the order of `needs`, their conditions, their matrix, and workflows that they call.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,6 +9,7 @@ use std::{fs, io};
 use sha2::{Digest, Sha256};
 
 use crate::contexts::{At, JobFacts};
+use crate::digest::hexadecimal;
 use crate::expr::{Dict, Value};
 use crate::place::environment::{EnvironmentOptions, Host, base};
 use crate::place::{RunPlace, RunRecord, RunStatus};
@@ -435,11 +435,7 @@ impl WorkflowSetup {
 
 /// SHA-256 of a text, in hexadecimal digits.
 pub fn digest(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hexadecimal(&Sha256::digest(text.as_bytes()))
 }
 
 pub(super) fn needs_context(needs: &Needs) -> Dict {

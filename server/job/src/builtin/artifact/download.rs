@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use super::super::copy::{Directories, copy_file};
-use super::super::glob::name_matches;
 use super::super::target::{absolute, check_allowed};
 use super::super::{ActionCall, ActionResult};
 use super::WRITE_ONCE;
 use super::store::{self, Artifact};
+use crate::glob::name_matches;
 
 pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, String> {
     let inputs = call.given();

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::super::copy::{Directories, copy_file, is_plain_file};
-use super::super::stored_name::{directory_name, hexadecimal};
+use super::super::stored_name::directory_name;
+use crate::digest::hexadecimal;
 use crate::place::{WithPath, create_private, remove_tree, write_durably};
 
 const RECORD: &str = "artifact.json";

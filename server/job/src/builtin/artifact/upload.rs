@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::super::copy::is_plain_file;
-use super::super::glob::{Globs, SearchRules};
 use super::super::target::check_allowed;
 use super::super::{ActionCall, ActionResult};
 use super::WRITE_ONCE;
 use super::store::{self, ArtifactFile};
+use crate::glob::{FollowLinks, Globs, SearchRules};
 
 /// Names of left-out links that a warning lists.
 const MAX_NAMES: usize = 5;
@@ -111,14 +111,16 @@ fn put(
 fn find(call: &mut ActionCall<'_>, patterns: &str) -> Result<Vec<ArtifactFile>, String> {
     let place = call.place;
     let home = call.variable("HOME").unwrap_or("/");
-    let globs = Globs::parse(patterns, &place.workspace, home, true)?;
+    let globs = Globs::parse(patterns, &place.workspace, home.as_ref(), true)
+        .map_err(|error| error.to_string())?;
     let starts = globs.search_paths();
     for start in &starts {
         check_allowed(call, start)?;
     }
     let rules = SearchRules {
         excludes_hidden: !call.given().boolean("include-hidden-files", false)?,
-        inside: &[&place.files, &place.workspace],
+        follow: FollowLinks::Into(&[&place.files, &place.workspace]),
+        below: None,
     };
     let matches = globs
         .find(rules)

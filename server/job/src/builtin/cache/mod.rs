@@ -3,9 +3,9 @@
 mod archive;
 mod store;
 
-use super::glob::{Globs, SearchRules};
 use super::target::check_allowed;
 use super::{ActionCall, ActionResult};
+use crate::glob::{FollowLinks, Globs, SearchRules};
 use archive::Base;
 use store::{CacheEntry, CacheStore};
 
@@ -88,7 +88,9 @@ fn required_paths<'a>(call: &ActionCall<'a>) -> Result<Vec<&'a str>, String> {
 /// Paths of the step as absolute patterns; those of the user are refused.
 fn globs(call: &ActionCall<'_>, paths: &[&str]) -> Result<Globs, String> {
     let home = call.variable("HOME").unwrap_or("/");
-    let globs = Globs::parse(&paths.join("\n"), &call.place.workspace, home, false)?;
+    let lines = paths.join("\n");
+    let globs = Globs::parse(&lines, &call.place.workspace, home.as_ref(), false)
+        .map_err(|error| error.to_string())?;
     for start in globs.search_paths() {
         check_allowed(call, &start)?;
     }
@@ -174,8 +176,8 @@ fn save_key(call: &mut ActionCall<'_>, key: &str) -> Result<ActionResult, String
         return Ok(ActionResult::default());
     }
     let rules = SearchRules {
-        excludes_hidden: false,
-        inside: &[&call.place.files, &call.place.workspace],
+        follow: FollowLinks::Into(&[&call.place.files, &call.place.workspace]),
+        ..SearchRules::default()
     };
     let found = globs.find(rules).map_err(failed)?.paths;
     if found.is_empty() {

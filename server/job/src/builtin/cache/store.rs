@@ -8,8 +8,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::super::stored_name::{directory_name, hexadecimal};
+use super::super::stored_name::directory_name;
 use super::archive::{self, Base, Compression};
+use crate::digest::hexadecimal;
 use crate::place::{RunPlace, WithPath, create_private, remove_tree, write_durably};
 use crate::repository::ProjectRepository;
 

@@ -20,14 +20,14 @@ pub(super) struct Pattern {
 
 /// Matches of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct PathMatch {
+pub(crate) struct PathMatch {
     pub as_folder: bool,
     pub as_file: bool,
 }
 
 impl Pattern {
-    /// The pattern of a line. A relative one begins at the workspace.
-    pub fn parse(line: &str, workspace: &Path) -> io::Result<Pattern> {
+    /// The pattern of a line. A relative one begins at the directory.
+    pub fn parse(line: &str, directory: &Path, home: &Path) -> io::Result<Pattern> {
         let mut text = line.trim();
         let mut is_exclusion = false;
         while let Some(rest) = text.strip_prefix('!') {
@@ -50,9 +50,9 @@ impl Pattern {
         }
         let (base, parts) = match parts.split_first() {
             _ if is_rooted => (PathBuf::from("/"), &*parts),
-            Some((&".", rest)) => (workspace.to_owned(), rest),
-            Some((&"~", rest)) => (home()?, rest),
-            _ => (workspace.to_owned(), &*parts),
+            Some((&".", rest)) => (directory.to_owned(), rest),
+            Some((&"~", rest)) => (home.to_owned(), rest),
+            _ => (directory.to_owned(), &*parts),
         };
         let mut segments: Vec<Segment> = names(&base).map(Segment::Literal).collect();
         let mut search_path = base;
@@ -209,12 +209,6 @@ fn literal_set(text: &[char]) -> Option<(Vec<char>, usize)> {
         }
     }
     None
-}
-
-fn home() -> io::Result<PathBuf> {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    let home = home.filter(|home| home.is_absolute());
-    home.ok_or_else(|| invalid("Unable to determine HOME directory".into()))
 }
 
 fn invalid(message: String) -> io::Error {
