@@ -103,10 +103,10 @@ pub fn base(
     rustup_home::make(&rustup, host)?;
     all.set("RUSTUP_HOME", &rustup);
     let shims = shims::make(place, host)?;
-    python::make_shims(place, host, &shims)?;
+    let python = python::make(place, host, &shims)?;
     git_settings(&mut all, place, &shims)?;
     let mut path = vec![shims];
-    path.extend(python::make(place, host)?);
+    path.extend(python);
     path.push(cargo.join("bin"));
     path.extend(
         [".local/bin", "go/bin", ".npm-global/bin", ".gem/bin"].map(|bin| place.home.join(bin)),
