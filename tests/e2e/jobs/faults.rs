@@ -63,11 +63,11 @@ fn bad_command_files_fail_the_step_by_name() {
         ),
         (
             "rm $GITHUB_ENV; mkfifo $GITHUB_ENV",
-            "is not read: it is no regular file",
+            "is not read: it is not a regular file",
         ),
         (
             "ln -sf /dev/zero $GITHUB_OUTPUT",
-            "is not read: it is no regular file",
+            "is not read: it is not a regular file",
         ),
         (
             "head -c 70000000 /dev/zero > $GITHUB_STATE",

@@ -145,7 +145,7 @@ fn text_of(file: &Path) -> Result<String, String> {
     };
     if !opened.metadata().map_err(unreadable)?.is_file() {
         return Err(format!(
-            "{} is not read: it is no regular file",
+            "{} is not read: it is not a regular file",
             file.display()
         ));
     }
