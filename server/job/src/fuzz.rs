@@ -44,7 +44,7 @@ pub fn commands(input: &[u8]) {
             while value.contains(&delimiter) {
                 delimiter.push('D');
             }
-            if name.contains(['=', '\r']) || value.ends_with('\r') {
+            if name.contains(['=', '<', '\r']) || value.ends_with('\r') {
                 return;
             }
             let lines = [
@@ -157,7 +157,8 @@ impl RunReport for SeenTexts {
 
 fn check(text: &str, is_read: bool, problems: &[WorkflowProblem]) {
     assert_eq!(is_read, problems.is_empty());
-    let lines = text.matches('\n').count() + 1;
+    // GitHub's parser puts an expression of a plain scalar with several lines one line too low
+    let lines = text.matches('\n').count() + 2;
     for range in problems.iter().filter_map(|problem| problem.range) {
         assert!(
             (1..=lines).contains(&(range.start.line as usize)),
