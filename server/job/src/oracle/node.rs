@@ -52,20 +52,24 @@ pub fn packages(test: &str) -> Option<PathBuf> {
     None
 }
 
-/// Workflows of the crates in the lock file, as far as cargo has them.
-pub fn corpus() -> Vec<String> {
+/// Workflows and actions of published packages: the crates in the lock file, as far as cargo has them, and source packages.
+pub fn corpus(packages: &Path) -> Vec<Case> {
     let output = Command::new("node")
         .arg(in_tests("jobs/corpus.mjs"))
         .arg(in_tests("../Cargo.lock"))
+        .arg(packages)
         .output()
         .expect("node runs");
     assert!(output.status.success(), "{output:?}");
     let lines = output.stdout.lines().map_while(Result::ok);
-    let workflow = |line: String| {
+    let case = |line: String| {
         let value: Value = serde_json::from_str(&line).expect("JSON");
-        value["text"].as_str().unwrap_or_default().to_owned()
+        Case {
+            is_action: value["kind"] == "action",
+            text: value["text"].as_str().unwrap_or_default().to_owned(),
+        }
     };
-    lines.map(workflow).collect()
+    lines.map(case).collect()
 }
 
 /// Answers of GitHub's parser, in the order of the cases.
