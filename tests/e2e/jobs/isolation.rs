@@ -34,6 +34,11 @@ const HOME: &[(&str, &str)] = &[
     (".ssh/id_ed25519", "ssh-login\n"),
     (".pypirc", "[pypi]\npassword = pypi-login\n"),
     (".rustup/settings.toml", "default_toolchain = \"stable\"\n"),
+    (".rustup/toolchains/stable-host/bin/rustc", "compiler\n"),
+    (
+        ".rustup/toolchains/stable-host/lib/rustlib/components",
+        "rustc\n",
+    ),
 ];
 
 /// All files below a directory with their content, modes and times.
@@ -85,6 +90,7 @@ fn with_home() -> World {
     cargo login --registry crates-io abc < /dev/null; npm publish --dry-run; cargo publish
     echo x > ~/marker; echo x > "$CARGO_HOME/marker"; echo x > "${RUSTUP_HOME:-$HOME/.rustup}/marker"; echo x > "$XDG_CONFIG_HOME/marker"
     echo 'export EVIL=1' >> ~/.bashrc
+    cd "$RUSTUP_HOME/toolchains/stable-host" && mv bin/rustc bin/old && echo other > bin/rustc && : > lib/rustlib/components
     true
 "#));
     for (path, content) in HOME {

@@ -6,11 +6,10 @@
 
 use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use super::host::Host;
-use super::{WithPath, create_private};
+use super::{WithPath, create_private, link};
 
 /// Names of the shared parts; the locks go with what they guard.
 const SHARED_DIRS: [&str; 2] = ["registry", "git"];
@@ -46,13 +45,6 @@ pub(super) fn make(home: &Path, shared: &Path, host: &Host) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-fn link(to: &Path, at: &Path) -> io::Result<()> {
-    match symlink(to, at) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error).with_path(at),
-        _ => Ok(()),
-    }
 }
 
 /// Adds files that are missing or older. Links are left out.

@@ -100,7 +100,7 @@ pub fn base(
     cargo_home::make(&cargo, &caches.join("cargo"), host)?;
     all.set("CARGO_HOME", &cargo);
     let rustup = place.home.join(".rustup");
-    rustup_home::make(&rustup, host)?;
+    rustup_home::make(&rustup, place, host)?;
     all.set("RUSTUP_HOME", &rustup);
     let shims = shims::make(place, host)?;
     let python = python::make(place, host, &shims)?;

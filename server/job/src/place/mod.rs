@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 pub use record::{RunEntry, RunRecord, RunStatus, list, prune, remove};
 pub(crate) use remove::{empty_tree, remove_tree};
 pub(crate) use shims::{corepack_script, write_program};
+use write::link;
 pub(crate) use write::{WithPath, write_durably};
 
 use crate::repository::ProjectRepository;

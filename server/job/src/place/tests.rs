@@ -221,7 +221,7 @@ fn value<'a>(variables: &'a [(String, String)], name: &str) -> Option<&'a str> {
 fn a_step_gets_nothing_of_the_user() {
     let dir = tempfile::tempdir().expect("a directory");
     let user = dir.path().join("user");
-    for part in [".cargo/registry/cache/x", ".rustup/toolchains/stable"] {
+    for part in [".cargo/registry/cache/x", ".rustup/toolchains/stable/bin"] {
         fs::create_dir_all(user.join(part)).expect("a directory");
     }
     fs::write(user.join(".cargo/registry/cache/x/a-1.0.0.crate"), "a").expect("a file");
@@ -276,12 +276,57 @@ fn a_step_gets_nothing_of_the_user() {
     assert!(!cargo.join("credentials.toml").exists());
     let toolchain =
         PathBuf::from(value(&variables, "RUSTUP_HOME").expect("a home")).join("toolchains/stable");
-    assert!(toolchain.is_symlink() && toolchain.is_dir());
+    assert!(toolchain.join("bin").is_dir());
     // a second time, as for the next job of a run, nothing fails
     assert_eq!(
         base(&place, &host, &options).expect("an environment"),
         variables
     );
+}
+
+/// A toolchain that is a link to the user's would be changed by rustup: the run's directories have the user's files.
+#[test]
+fn toolchains_of_the_user_do_not_change() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let user = dir.path().join("rustup");
+    let stable = user.join("toolchains/stable-host");
+    let files = [
+        ("bin/rustc", "program"),
+        ("lib/rustlib/components", "docs\n"),
+        ("lib/rustlib/manifest-docs", "dir:share/doc/html\n"),
+        ("share/doc/html/index.html", "page"),
+    ];
+    for (name, text) in files {
+        let file = stable.join(name);
+        fs::create_dir_all(file.parent().expect("a parent")).expect("a directory");
+        fs::write(file, text).expect("a file");
+    }
+    let built = dir.path().join("built");
+    fs::create_dir(&built).expect("a directory");
+    symlink(&built, user.join("toolchains/mine")).expect("a link");
+    symlink(&stable, user.join("toolchains/1.95.0-host")).expect("a link");
+    let jobs = dir.path().join("jobs");
+    let place = RunPlace::create(&jobs, "ci.yml", "b", &project(dir.path())).expect("a run");
+    let host = host(&[("RUSTUP_HOME", user.to_str().expect("a path"))]);
+    let variables = base(&place, &host, &EnvironmentOptions::default()).expect("an environment");
+    let own = PathBuf::from(value(&variables, "RUSTUP_HOME").expect("a home")).join("toolchains");
+    for name in ["stable-host", "1.95.0-host"] {
+        for (file, text) in files {
+            let file = own.join(name).join(file);
+            assert_eq!(fs::read_to_string(&file).expect("a file"), text, "{name}");
+        }
+    }
+    assert_eq!(own.join("mine").canonicalize().expect("a path"), built);
+    // as rustup does: it edits its list, replaces files and removes directories
+    let changed = own.join("1.95.0-host");
+    fs::write(changed.join("lib/rustlib/components"), "").expect("a file");
+    fs::rename(changed.join("bin/rustc"), changed.join("old")).expect("a rename");
+    fs::write(changed.join("bin/rustc"), "other").expect("a file");
+    fs::rename(changed.join("share/doc/html"), changed.join("html")).expect("a rename");
+    for (name, text) in files {
+        let file = stable.join(name);
+        assert_eq!(fs::read_to_string(&file).expect("a file"), text, "{name}");
+    }
 }
 
 #[test]

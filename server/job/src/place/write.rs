@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 pub(crate) trait WithPath<T> {
@@ -49,4 +50,12 @@ fn write_new(file: &Path, bytes: &[u8]) -> io::Result<()> {
         .open(file)?;
     new.write_all(bytes)?;
     new.sync_all()
+}
+
+/// Makes a link. One that is there stays as it is.
+pub(super) fn link(to: &Path, at: &Path) -> io::Result<()> {
+    match symlink(to, at) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error).with_path(at),
+        _ => Ok(()),
+    }
 }

@@ -1,5 +1,5 @@
 //! `dtolnay/rust-toolchain`, `actions-rs/toolchain` and `actions-rust-lang/setup-rust-toolchain`: toolchains of the user's rustup,
-//! which the run's own one has as links.
+//! whose files the run's own one has.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -227,9 +227,8 @@ fn set_up(
     }
     make_default(call, wanted, &found)?;
     call.say(&format!(
-        "::notice::Rust {} is used as it is on this machine, for '{wanted}': {}",
-        found.version,
-        found.dir.display()
+        "::notice::Rust {} is used as it is on this machine, for '{wanted}'",
+        found.version
     ));
     Ok(found)
 }
