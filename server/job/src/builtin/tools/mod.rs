@@ -23,6 +23,8 @@ pub(super) use ruby::run as ruby;
 pub(super) use rust::{actions_rs, dtolnay, setup_rust_toolchain};
 pub(super) use uv::run as uv;
 
+use std::collections::HashSet;
+
 use super::{ActionCall, ActionResult, BuiltinError};
 use installed::{InstalledTool, Tool, choose};
 use version::{ToolVersion, VersionRange};
@@ -50,7 +52,10 @@ fn range_of(tool: &Tool, text: &str) -> Result<VersionRange, BuiltinError> {
 }
 
 fn absent(tool: &Tool, wanted: &str, others: &[ToolVersion]) -> BuiltinError {
-    let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+    let mut others: Vec<String> = others.iter().map(ToString::to_string).collect();
+    // two names of one version, such as a channel and its number
+    let mut seen = HashSet::new();
+    others.retain(|version| seen.insert(version.clone()));
     let here = if others.is_empty() {
         String::new()
     } else {

@@ -39,23 +39,24 @@ struct ToolchainParts {
 
 pub(in super::super) fn dtolnay(call: &mut ActionCall<'_>) -> Result<ActionResult, BuiltinError> {
     let inputs = call.given();
-    let wanted = match inputs.text("toolchain") {
-        "" if call.version == "master" => {
+    let (branch, of_branch) = branch(call.version);
+    let wanted = match (inputs.text("toolchain"), branch) {
+        ("", Some(branch)) => branch,
+        ("", None) => {
             return Err(
                 "'toolchain' is a required input: name a version or a channel"
                     .to_owned()
                     .into(),
             );
         }
-        "" => call
-            .version
-            .strip_prefix('v')
-            .filter(|version| version.contains('.'))
-            .unwrap_or(call.version),
+        (given, _) => given,
+    };
+    let components = match inputs.text("components") {
+        "" => of_branch,
         given => given,
     };
     let parts = ToolchainParts {
-        components: list(inputs.text("components")),
+        components: list(components),
         targets: list(&format!(
             "{},{}",
             inputs.text("targets"),
@@ -72,6 +73,22 @@ pub(in super::super) fn dtolnay(call: &mut ActionCall<'_>) -> Result<ActionResul
         &[("CARGO_INCREMENTAL", "0"), ("CARGO_TERM_COLOR", "always")],
     );
     Ok(done)
+}
+
+/// Toolchain and components of a branch of `dtolnay/rust-toolchain`. The main one, its tag and commits name no toolchain.
+fn branch(version: &str) -> (Option<&str>, &'static str) {
+    let version = match version.strip_prefix('v') {
+        Some(number) if number.contains('.') => number,
+        _ => version,
+    };
+    let is_commit = version.len() == 40 && version.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match version {
+        "clippy" => (Some("nightly"), "clippy"),
+        "miri" => (Some("nightly"), "miri,rust-src"),
+        "master" | "v1" => (None, ""),
+        _ if is_commit => (None, ""),
+        toolchain => (Some(toolchain), ""),
+    }
 }
 
 pub(in super::super) fn actions_rs(

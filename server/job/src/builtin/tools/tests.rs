@@ -323,6 +323,13 @@ fn python_has_an_environment_of_the_run() {
     );
 }
 
+/// Runs an action for Rust. Returns the settings of the run's rustup, and what the action gave.
+fn set_up(fixture: &mut Fixture, action: &str, inputs: &[(&str, &str)]) -> (String, ActionResult) {
+    let done = fixture.run(action, inputs).expect(action);
+    let settings = fixture.place().home.join(".rustup/settings.toml");
+    (fs::read_to_string(settings).expect("settings"), done)
+}
+
 #[test]
 fn toolchains_of_the_users_rustup_are_used() {
     let mut fixture = user(&[]);
@@ -350,28 +357,53 @@ fn toolchains_of_the_users_rustup_are_used() {
         let link = rustup.join("toolchains").join(entry.file_name());
         std::os::unix::fs::symlink(entry.path(), link).expect("a link");
     }
-    let mut name = |action: &str, inputs: &[(&str, &str)]| {
-        let done = fixture.run(action, inputs).expect(action);
-        let settings = fs::read_to_string(rustup.join("settings.toml")).expect("settings");
-        (settings, done)
-    };
-    let (settings, done) = name("dtolnay/rust-toolchain@stable", &[("components", "clippy")]);
+    let (settings, done) = set_up(
+        &mut fixture,
+        "dtolnay/rust-toolchain@stable",
+        &[("components", "clippy")],
+    );
     assert!(
         settings.contains(&format!("default_toolchain = \"stable-{host}\"")),
         "{settings}"
     );
     assert_eq!(output_of(&done, "cachekey"), Some("20260414abcd"));
-    let (settings, _) = name("dtolnay/rust-toolchain@1.80", &[]);
+    let (settings, _) = set_up(&mut fixture, "dtolnay/rust-toolchain@1.80", &[]);
     assert!(
         settings.contains(&format!("\"1.80-{host}\""))
             && settings.matches("default_toolchain").count() == 1,
         "{settings}"
     );
-    let (settings, _) = name("dtolnay/rust-toolchain@master", &[("toolchain", "nightly")]);
+    let (settings, _) = set_up(
+        &mut fixture,
+        "dtolnay/rust-toolchain@master",
+        &[("toolchain", "nightly")],
+    );
     assert!(settings.contains("nightly"), "{settings}");
-    let (_, done) = name("actions-rust-lang/setup-rust-toolchain@v1", &[]);
+    // a branch has a toolchain and components; a commit has neither
+    let nightly = toolchains.join(format!("nightly-{host}/bin"));
+    let told = absent(&mut fixture, "dtolnay/rust-toolchain@clippy", &[]);
+    assert!(told.contains("nightly with the component clippy"), "{told}");
+    program(&nightly.join("cargo-clippy"), "");
+    let (settings, _) = set_up(&mut fixture, "dtolnay/rust-toolchain@clippy", &[]);
+    assert!(settings.contains("nightly"), "{settings}");
+    let commit = "e97e2d8cc328f1b50210efc529dca0028893a2d9";
+    let (settings, _) = set_up(
+        &mut fixture,
+        &format!("dtolnay/rust-toolchain@{commit}"),
+        &[("toolchain", "stable")],
+    );
+    assert!(settings.contains("stable"), "{settings}");
+    let (_, done) = set_up(
+        &mut fixture,
+        "actions-rust-lang/setup-rust-toolchain@v1",
+        &[],
+    );
     assert_eq!(variable(&done, "RUSTFLAGS"), Some("-D warnings"));
-    let (_, done) = name("actions-rs/toolchain@v1", &[("toolchain", "1.95.0")]);
+    let (_, done) = set_up(
+        &mut fixture,
+        "actions-rs/toolchain@v1",
+        &[("toolchain", "1.95.0")],
+    );
     assert_eq!(output_of(&done, "rustc_hash"), Some("abcdef0123"));
     for (version, inputs) in [
         ("1.70", &[][..]),
@@ -386,4 +418,10 @@ fn toolchains_of_the_users_rustup_are_used() {
             inputs,
         );
     }
+    // the two names of one version are one
+    let told = absent(&mut fixture, "dtolnay/rust-toolchain@1.70", &[]);
+    assert_eq!(told.matches("1.95.0").count(), 1, "{told}");
+    let unnamed = fixture.run(&format!("dtolnay/rust-toolchain@{commit}"), &[]);
+    let told = unnamed.expect_err("no toolchain").to_string();
+    assert!(told.contains("'toolchain' is a required input"), "{told}");
 }
