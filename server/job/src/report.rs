@@ -1,5 +1,7 @@
 //! The receiver of what happens in a run.
 
+use std::path::PathBuf;
+
 use crate::state::StepOutcome;
 
 /// Receiver of events, in their order. All texts are masked.
@@ -67,6 +69,8 @@ pub struct JobEnd {
     pub outputs: Vec<(String, String)>,
     /// The reason of a skip, or of a failure that no step had.
     pub reason: Option<String>,
+    /// Directory of the run, with its logs and files; none for a job that did not begin.
+    pub directory: Option<PathBuf>,
 }
 
 impl StepName {

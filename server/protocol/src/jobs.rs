@@ -85,6 +85,8 @@ shape! {
         pub reason: Option<String>,
         pub ms: u64,
         pub outputs: Value,
+        /// Directory with its logs and files; none for a job that did not begin.
+        pub directory: Option<String>,
         pub steps: Vec<StepReport>,
     }
 

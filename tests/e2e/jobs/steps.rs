@@ -197,3 +197,41 @@ jobs:
     assert_eq!(ran.result(), "success", "{:#}", ran.report);
     assert_eq!(ran.file("seen"), "success\n");
 }
+
+/// A step that is left out has the reason as people think of it: most conditions are the implied one.
+#[test]
+fn reasons_of_skips_are_told() {
+    let world = workflow(
+        "on: push
+jobs:
+  bad:
+    runs-on: ubuntu-latest
+    steps:
+      - run: exit 1
+      - {name: plain, run: 'true'}
+      - {name: own, if: env.A == '1', run: 'true'}
+      - {name: never, if: always() && env.A == '1', run: 'true'}
+  after:
+    needs: bad
+    runs-on: ubuntu-latest
+    steps: [{run: 'true'}]
+",
+    );
+    let ran = run(&world, &[]);
+    let reason = |step: &str| ran.step(step)["reason"].as_str().map(str::to_owned);
+    assert_eq!(reason("plain").as_deref(), Some("an earlier step failed"));
+    assert_eq!(reason("own").as_deref(), Some("an earlier step failed"));
+    let never = "its condition does not hold: always() && env.A == '1'";
+    assert_eq!(reason("never").as_deref(), Some(never));
+    let jobs = &ran.report["jobs"];
+    let after = "the job bad, which it needs, did not succeed";
+    assert_eq!(jobs[1]["reason"], after, "{jobs:#}");
+    // the place of the logs is told, for each job that began
+    let place = ran.place.to_str().expect("a path");
+    assert_eq!(jobs[0]["directory"], place, "{jobs:#}");
+    assert!(jobs[1]["directory"].is_null(), "{jobs:#}");
+    let shown = world.run(["job", "run", "ci.yml"]).expect_code(1);
+    let place = place.replace("bad-1", "bad-2");
+    let end = format!("Logs and files:\n  {place}\n");
+    assert!(shown.stdout.ends_with(&end), "{shown:?}");
+}

@@ -7,7 +7,7 @@ use crate::template::{TemplateToken, TokenKind, expand, expand_text};
 use crate::workflow::matrix::{self, Combination};
 use crate::workflow::{Body, StepsBody, WorkflowJob};
 
-use super::condition::holds;
+use super::condition::{holds, reason};
 use super::facts::system;
 use super::whole::{Needs, WorkflowSetup};
 
@@ -73,6 +73,22 @@ impl WorkflowSetup {
         labels
             .into_iter()
             .find(|label| system_of(label).is_some_and(|other| other != system()))
+    }
+
+    /// The reason why a job's condition does not hold.
+    pub(super) fn skip_reason(&self, job: &WorkflowJob, needs: &Needs) -> String {
+        let results = job
+            .needs
+            .iter()
+            .filter_map(|need| Some((&need.value, needs.get(&need.value)?.0)));
+        let mut unsuccessful = results.filter(|(_, result)| *result != StepOutcome::Success);
+        match unsuccessful.next() {
+            Some((need, _)) => {
+                let before = format!("the job {need}, which it needs, did not succeed");
+                reason(&job.condition, StepOutcome::Failure, &before)
+            }
+            None => reason(&job.condition, StepOutcome::Success, ""),
+        }
     }
 
     /// The condition of a job: `success()` asks for the jobs that it needs.

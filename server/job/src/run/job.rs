@@ -175,6 +175,7 @@ impl JobRun {
             milliseconds: milliseconds(began),
             outputs,
             reason: self.reason.take(),
+            directory: Some(self.setup.place.dir.clone()),
         };
         self.report().job_ended(&name, &end);
         end

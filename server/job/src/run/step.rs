@@ -13,7 +13,7 @@ use crate::step::process::{OutputSink, ProgramEnding, ProgramLimits, Ready, end_
 use crate::template::{TokenKind, expand_bool, expand_number, expand_text, expand_variables};
 use crate::workflow::{StepAction, WorkflowStep};
 
-use super::condition::holds;
+use super::condition::{holds, reason};
 use super::environment::Layers;
 use super::job::{JobRun, deadline_in, milliseconds};
 use super::open::{OpenStep, ProgramOf, Ran};
@@ -173,7 +173,7 @@ impl JobRun {
             outcome: StepOutcome::Skipped,
             conclusion: StepOutcome::Skipped,
             milliseconds: 0,
-            reason: Some(format!("its condition does not hold: {condition}")),
+            reason: Some(reason(condition, open.status, "an earlier step failed")),
         };
         self.report().step_ended(&open.name, &end);
     }

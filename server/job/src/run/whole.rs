@@ -152,10 +152,8 @@ impl WorkflowSetup {
         match self.job_holds(job, &facts, needs) {
             Ok(true) => {}
             Ok(false) => {
-                return without(
-                    StepOutcome::Skipped,
-                    format!("its condition does not hold: {}", job.condition),
-                );
+                let reason = self.skip_reason(job, needs);
+                return without(StepOutcome::Skipped, reason);
             }
             Err(reason) => return without(StepOutcome::Failure, reason),
         }
@@ -252,6 +250,7 @@ impl WorkflowSetup {
             milliseconds: 0,
             outputs: Vec::new(),
             reason: Some(self.masks.apply(reason)),
+            directory: None,
         };
         self.report
             .lock()

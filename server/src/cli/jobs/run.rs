@@ -170,10 +170,15 @@ pub fn run(args: &JobRunArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitC
         out::answer(setting::document(&report)?)?;
     } else {
         screen.summary();
-        out.remark(&format!(
-            "Logs and files of the runs: {}\n",
-            setup.jobs_dir.display()
-        ))?;
+        let places: Vec<&str> = screen
+            .jobs
+            .iter()
+            .filter_map(|job| job.directory.as_deref())
+            .collect();
+        if !places.is_empty() {
+            let places = places.join("\n  ");
+            out.remark(&format!("Logs and files:\n  {places}\n"))?;
+        }
     }
     Ok(match result {
         StepOutcome::Success | StepOutcome::Skipped => ExitCode::SUCCESS,

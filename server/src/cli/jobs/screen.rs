@@ -260,6 +260,7 @@ impl RunReport for RunScreen {
             reason: end.reason.clone(),
             ms: end.milliseconds,
             outputs: serde_json::Value::Object(outputs.collect()),
+            directory: end.directory.as_ref().map(|dir| dir.display().to_string()),
             steps: std::mem::take(&mut self.steps),
         });
     }
