@@ -235,3 +235,23 @@ jobs:
     let end = format!("Logs and files:\n  {place}\n");
     assert!(shown.stdout.ends_with(&end), "{shown:?}");
 }
+
+/// A workflow that no push starts has its own first event by default.
+#[test]
+fn the_event_is_one_of_the_workflow() {
+    let text = job("- run: echo ${{ github.event_name }} > seen");
+    let world = workflow(&text.replace("on: push", "on: [pull_request, release]"));
+    assert_eq!(run(&world, &[]).file("seen"), "pull_request\n");
+    assert_eq!(
+        run(&world, &["--event", "release"]).file("seen"),
+        "release\n"
+    );
+    let ran = run(&world, &["--event", "push"]);
+    let warned = "no event push starts it";
+    assert!(ran.output.stderr.contains(warned), "{:?}", ran.output);
+    world.write(
+        ".github/workflows/ci.yml",
+        text.replace("on: push", "on: [release, push]"),
+    );
+    assert_eq!(run(&world, &[]).file("seen"), "push\n");
+}

@@ -66,9 +66,9 @@ pub struct JobRunArgs {
     /// Output of a step that does not run
     #[arg(long = "output", value_name = "STEP.NAME=VALUE", requires = "step")]
     pub outputs: Vec<String>,
-    /// Event that starts the workflow
-    #[arg(long, value_name = "EVENT", default_value = "push")]
-    pub event: String,
+    /// Event that starts the workflow [default: push, else the first one that the workflow names]
+    #[arg(long, value_name = "EVENT")]
+    pub event: Option<String>,
     /// File with the payload of the event, in JSON
     #[arg(long, value_name = "FILE")]
     pub eventpath: Option<PathBuf>,
@@ -146,7 +146,7 @@ pub fn run(args: &JobRunArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitC
         .iter()
         .filter(|job| args.job.as_ref().is_none_or(|id| *id == job.id))
         .collect();
-    if !announce(args, &chosen, &setup.jobs_dir, &text, out)? {
+    if !announce(args, &setup, &chosen, &text, out)? {
         return Err(CliError::new(ExitKind::Declined, "nothing has run"));
     }
     let screen = Arc::new(Mutex::new(RunScreen::new(out, out.json)));
@@ -225,11 +225,12 @@ fn check_choice(args: &JobRunArgs, workflow: &Workflow) -> CliResult<()> {
 /// Shows what is absent, refused, and reaches out, before the first step. False if the user declines.
 fn announce(
     args: &JobRunArgs,
+    setup: &WorkflowSetup,
     jobs: &[&JobListing],
-    jobs_dir: &Path,
     text: &str,
     out: &Out,
 ) -> CliResult<bool> {
+    let (workflow, jobs_dir) = (&setup.workflow, &setup.jobs_dir);
     if args.user_home {
         out.note(
             "warning",
@@ -240,6 +241,17 @@ fn announce(
         out.note(
             "warning",
             "steps change the files of the project itself (--in-place)",
+        );
+    }
+    if let Some(event) = &args.event
+        && !workflow
+            .events
+            .iter()
+            .any(|(known, _)| known.value == *event)
+    {
+        out.note(
+            "warning",
+            &format!("{}: no event {event} starts it", workflow.file),
         );
     }
     for job in jobs {
@@ -471,12 +483,28 @@ fn inputs_of(args: &JobRunArgs, workflow: &Workflow) -> CliResult<Dict> {
     Ok(inputs)
 }
 
+/// Name of the event: as given, else `push` if it starts the workflow, else the first one that does.
+fn event_name(args: &JobRunArgs, workflow: &Workflow) -> String {
+    let known: Vec<&str> = workflow
+        .events
+        .iter()
+        .map(|(event, _)| event.value.as_str())
+        .collect();
+    let of_workflow = known.iter().find(|event| **event == "push");
+    let given = args.event.as_deref();
+    given
+        .or(of_workflow.or(known.first()).copied())
+        .unwrap_or("push")
+        .to_owned()
+}
+
 /// The event: its file, or what GitHub would at least tell of it. Its inputs are texts (J19).
 fn event_of(
     args: &JobRunArgs,
     repository: &ProjectRepository,
     workflow: &Workflow,
 ) -> CliResult<WorkflowEvent> {
+    let name = event_name(args, workflow);
     let payload = if let Some(file) = &args.eventpath {
         let text = fs::read_to_string(file).map_err(|error| {
             CliError::new(
@@ -505,7 +533,7 @@ fn event_of(
         owner.set("login", repository.owner.as_str().into());
         about.set("owner", owner.into());
         event.set("repository", about.into());
-        if args.event == "workflow_dispatch" {
+        if name == "workflow_dispatch" {
             let mut texts = Dict::default();
             for (name, value) in inputs_of(args, workflow)?.iter() {
                 texts.set(name, value.to_text().into());
@@ -515,7 +543,7 @@ fn event_of(
         event.into()
     };
     Ok(WorkflowEvent {
-        name: args.event.clone(),
+        name,
         payload,
         file: PathBuf::new(),
     })
