@@ -13,18 +13,29 @@ use crate::support::{World, finish, skip};
 /// Jobs of one workflow.
 const JOBS: u64 = 10;
 
-/// The program, or none where it is not installed.
-fn act() -> Option<PathBuf> {
+/// Directory with act and the packages of `tests/jobs/install.sh`. None where they are not installed.
+pub fn packages(test: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("BACKSTITCH_TEST_JOBS").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join(".cache/jobs"),
         PathBuf::from,
     );
-    let act = folder.join("bin/act");
-    if act.exists() {
-        return Some(act);
+    if folder.join("bin/act").exists() {
+        return Some(folder);
     }
-    skip("jobs::act", "act is not installed (tests/jobs/install.sh)");
+    skip(test, "act is not installed (tests/jobs/install.sh)");
     None
+}
+
+/// act on a workflow of a repository, offline and on this machine. It reports in JSON.
+pub fn act(packages: &Path, world: &World, event: &str, file: &str, env: &Path) -> Command {
+    let mut command = world.command(packages.join("bin/act"));
+    command
+        .args([event, "--workflows", file])
+        .args(["--platform", "ubuntu-latest=-self-hosted", "--json"])
+        .args(["--no-cache-server", "--concurrent-jobs", "1", "--env-file"])
+        .arg(env)
+        .env("XDG_CACHE_HOME", world.home.join(".cache"));
+    command
 }
 
 /// One job. Its steps append to `$OUT/<job>`, and the last one writes all outcomes and outputs there.
@@ -210,7 +221,7 @@ fn files(dir: &Path) -> BTreeMap<String, String> {
 }
 
 /// Runs a workflow by this program and by act. Returns the jobs whose files differ.
-fn differing(world: &World, act: &Path, text: &str) -> Vec<String> {
+fn differing(world: &World, packages: &Path, text: &str) -> Vec<String> {
     world.write(".github/workflows/ci.yml", text);
     let out = |name: &str| {
         let dir = world.root.with_file_name(name);
@@ -231,25 +242,13 @@ fn differing(world: &World, act: &Path, text: &str) -> Vec<String> {
         ours_env.to_str().expect("a path"),
     ]);
     assert!(ran.code <= 1, "{ran:?}\n{text}");
-    let mut command = Command::new(act);
-    command
-        .args([
-            "push",
-            "--workflows",
-            ".github/workflows/ci.yml",
-            "--platform",
-            "ubuntu-latest=-self-hosted",
-            "--json",
-            "--no-cache-server",
-            "--concurrent-jobs",
-            "1",
-        ])
-        .arg("--env-file")
-        .arg(&theirs_env)
-        .current_dir(&world.root)
-        .env("HOME", &world.home)
-        .env("XDG_CACHE_HOME", world.home.join(".cache"))
-        .env_remove("GITHUB_TOKEN");
+    let mut command = act(
+        packages,
+        world,
+        "push",
+        ".github/workflows/ci.yml",
+        &theirs_env,
+    );
     let told = finish(&mut command, b"");
     let (ours, theirs) = (files(&ours), files(&theirs));
     assert!(!theirs.is_empty(), "{told:?}");
@@ -273,7 +272,9 @@ fn differing(world: &World, act: &Path, text: &str) -> Vec<String> {
 /// 500 generated jobs end as with act (the oracle).
 #[test]
 fn generated_jobs_end_as_with_act() {
-    let Some(act) = act() else { return };
+    let Some(packages) = packages("jobs::act") else {
+        return;
+    };
     let seed = Rng::seed("BACKSTITCH_SEED", 42);
     let mut bad = Vec::new();
     for number in 0..cases("BACKSTITCH_ACT_CASES", 500, 5000).div_ceil(JOBS) {
@@ -287,7 +288,7 @@ fn generated_jobs_end_as_with_act() {
         }
         let text = with_checkouts(&text);
         let world = World::committed(&[("act/action.yml", ACTION)]);
-        for name in differing(&world, &act, &text) {
+        for name in differing(&world, &packages, &text) {
             bad.push(format!("{number} {name}"));
             if bad.len() == 1 {
                 println!("{text}");

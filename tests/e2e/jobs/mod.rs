@@ -8,6 +8,7 @@ mod known_failures;
 mod leftovers;
 mod lists;
 mod masks;
+mod real;
 mod steps;
 
 use std::fs;

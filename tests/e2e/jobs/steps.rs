@@ -226,7 +226,7 @@ jobs:
     let jobs = &ran.report["jobs"];
     let after = "the job bad, which it needs, did not succeed";
     assert_eq!(jobs[1]["reason"], after, "{jobs:#}");
-    // the place of the logs is told, for each job that began
+    // the report has the place of the logs, for each job that began
     let place = ran.place.to_str().expect("a path");
     assert_eq!(jobs[0]["directory"], place, "{jobs:#}");
     assert!(jobs[1]["directory"].is_null(), "{jobs:#}");
