@@ -16,6 +16,7 @@
 //! - `--versions N` is the number of versions of the file for `blame` (500); 0 leaves it out.
 //! - `--edits N` is the number of changes of the long document whose lenses an editor requests, and in which a user
 //!   types (1000); 0 leaves it out.
+//! - `--steps N` is the number of steps of the job of a workflow that is run (20); 0 leaves it out.
 //! - `--no-repl` leaves the REPL of a Python program out.
 //! - `--day` simulates a working day on each tree: 300 steps, 40 of them shell commands, 20 rewinds, an editor open.
 //! - `--json` prints the rows as one JSON document.
@@ -32,6 +33,7 @@ mod day;
 mod editor;
 mod engine;
 mod floor;
+mod jobs;
 mod measure;
 mod place;
 mod repl;
@@ -73,6 +75,7 @@ struct Options {
     timeline: usize,
     versions: usize,
     edits: usize,
+    steps: u16,
     repl: bool,
     day: bool,
     json: bool,
@@ -88,6 +91,7 @@ impl Options {
             timeline: 100_000,
             versions: 500,
             edits: 1000,
+            steps: 20,
             repl: true,
             day: false,
             json: false,
@@ -107,11 +111,12 @@ impl Options {
                 "--timeline" => read.timeline = value()?.parse()?,
                 "--versions" => read.versions = value()?.parse()?,
                 "--edits" => read.edits = value()?.parse()?,
+                "--steps" => read.steps = value()?.parse()?,
                 "--no-repl" => read.repl = false,
                 "--day" => read.day = true,
                 "--json" => read.json = true,
                 _ => bail!(
-                    "{arg}: --tree DIR, --size NAME, --runs N, --checkpoints N, --timeline N, --versions N, --edits N, --no-repl, --day or --json"
+                    "{arg}: --tree DIR, --size NAME, --runs N, --checkpoints N, --timeline N, --versions N, --edits N, --steps N, --no-repl, --day or --json"
                 ),
             }
         }
@@ -164,6 +169,9 @@ fn main() -> Result<()> {
     }
     if options.repl {
         repl::measure(&mut report, &programs)?;
+    }
+    if options.steps > 0 {
+        jobs::measure(&mut report, &programs, options.steps, options.runs)?;
     }
     let load = [before, load()];
     if options.json {
