@@ -302,7 +302,8 @@ fn settings_of_vscode() {
             | SettingForm::Size(_)
             | SettingForm::Flag { .. }
             | SettingForm::Dir
-            | SettingForm::Program { .. } => {}
+            | SettingForm::Program { .. }
+            | SettingForm::Variables => {}
         }
         let is_restricted = restricted.contains(&json!(name));
         assert_eq!(is_restricted, *key != Key::CodeLens, "{name}");

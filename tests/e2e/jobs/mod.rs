@@ -9,6 +9,7 @@ mod leftovers;
 mod lists;
 mod masks;
 mod real;
+mod settings;
 mod steps;
 
 use std::fs;

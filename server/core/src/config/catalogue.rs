@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::choice::{Lenses, OnTimeout, Restoring, Unattended};
+use super::choice::{AbsentActions, Lenses, OnTimeout, Restoring, Unattended};
 use super::form::{Setting, SettingForm};
 use super::loosening::{Looser, SettingOrigin};
 
@@ -40,6 +40,7 @@ const LESS_RECORDED: &str = "may have less recorded, never more";
 const MORE_KEPT: &str = "may ask for more to be kept, never for less";
 const MORE_HELD: &str = "may have more calls held, never fewer";
 const MORE: &str = "only more than yours";
+const SET_UP_JOBS: &str = "cannot set up the runs of jobs";
 const STRICTER: &str = "only stricter than yours";
 const LOWER: &str = "only lower than yours: less is recorded";
 
@@ -192,6 +193,22 @@ settings! {
         )
         .looser(Looser::Larger, LESS_RECORDED)
         .doc("a size up to 16 MiB; 0 keeps no value", "only lower than yours: less is kept");
+    KeepRuns: SettingInfo::new("jobs.keepRuns", SettingForm::number("runs", 10, 1, 100_000))
+        .looser(Looser::Any, SET_UP_JOBS)
+        .doc("a number of runs, from 1", "no: runs of all your projects are counted together");
+    MissingActions: SettingInfo {
+            instead: "set it in your own config.toml, or pass --missing-actions",
+            ..SettingInfo::new("jobs.missingActions", SettingForm::one_of(&AbsentActions::NAMES, "fail"))
+        }
+        .looser(Looser::Any, SET_UP_JOBS)
+        .doc("", "no: a job without its steps would succeed");
+    // a variable of the user may be a login
+    InheritEnv: SettingInfo {
+            instead: "set it in your own config.toml, or pass --inherit-env",
+            ..SettingInfo::new("jobs.inheritEnv", SettingForm::Variables)
+        }
+        .looser(Looser::Any, SET_UP_JOBS)
+        .doc("a list of names; a `*` at the end stands for any rest", "no: a variable may have a login");
 }
 
 impl Key {

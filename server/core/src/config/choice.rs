@@ -82,6 +82,16 @@ choices! {
         Deny = "deny",
         Allow = "allow",
     }
+
+    /// Outcome of a step of a job whose action is absent.
+    #[derive(Default)]
+    AbsentActions {
+        /// The step fails.
+        #[default]
+        Fail = "fail",
+        /// The step is left out.
+        Skip = "skip",
+    }
 }
 
 stored_as!(Unattended as text, "outcome of a pause that nobody sees", {

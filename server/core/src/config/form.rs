@@ -28,6 +28,8 @@ pub enum SettingForm {
     Program {
         default: &'static str,
     },
+    /// Names of variables; a `*` at the end stands for any rest.
+    Variables,
 }
 
 /// Numbers that a setting takes.
@@ -86,6 +88,7 @@ impl SettingForm {
             Self::Flag { default } => Setting::Flag(default),
             Self::OneOf { default, .. } => Setting::Name(default),
             Self::Program { default } => Setting::Program(default.to_owned()),
+            Self::Variables => Setting::Variables(Vec::new()),
             Self::Dir => return None,
         })
     }
@@ -152,6 +155,8 @@ pub enum Setting {
     /// Absolute path.
     Dir(PathBuf),
     Program(String),
+    /// Names of variables.
+    Variables(Vec<String>),
 }
 
 impl SettingForm {
@@ -185,6 +190,7 @@ impl SettingForm {
                     ));
                 }
             },
+            Self::Variables => Setting::Variables(variables(value, shown)?),
         })
     }
 }
@@ -207,7 +213,7 @@ impl Setting {
     /// Returns the value as JSON.
     pub fn json(&self) -> Value {
         match self {
-            Self::Patterns(all) => Value::from(all.clone()),
+            Self::Patterns(all) | Self::Variables(all) => Value::from(all.clone()),
             Self::Size(number) | Self::Number(number) => Value::from(*number),
             Self::Flag(on) => Value::from(*on),
             Self::Name(name) => Value::from(*name),
@@ -220,7 +226,9 @@ impl Setting {
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Patterns(all) => write!(f, "{}", Value::from(all.clone())),
+            Self::Patterns(all) | Self::Variables(all) => {
+                write!(f, "{}", Value::from(all.clone()))
+            }
             Self::Size(bytes) => write!(f, "{}", size::show(*bytes)),
             Self::Number(number) => write!(f, "{number}"),
             Self::Flag(on) => write!(f, "{on}"),
@@ -291,4 +299,25 @@ fn dir(value: &Value, shown: &str, base: Option<&Path>) -> Result<PathBuf, Strin
             "{shown} is relative; write a path that begins with / or ~/"
         )),
     }
+}
+
+fn variables(value: &Value, shown: &str) -> Result<Vec<String>, String> {
+    let list = value.as_array().ok_or_else(|| {
+        format!("{shown} is not a list of variables; write [\"NPM_CONFIG_REGISTRY\", \"AWS_*\"]")
+    })?;
+    list.iter().map(variable).collect()
+}
+
+fn variable(value: &Value) -> Result<String, String> {
+    let name = value
+        .as_str()
+        .ok_or_else(|| format!("{value} in it is not a string"))?;
+    let stem = name.strip_suffix('*').unwrap_or(name);
+    let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
+    if name.is_empty() || !stem.chars().all(is_name) {
+        return Err(format!(
+            "{value} in it is not the name of a variable, such as \"AWS_PROFILE\" or \"AWS_*\""
+        ));
+    }
+    Ok(name.to_owned())
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 pub use catalogue::{Key, SettingInfo, unknown};
 pub(crate) use catalogue::{MAX_FILE, MOST};
 use choice::Choice;
-pub use choice::{Lenses, OnTimeout, Restoring, Unattended};
+pub use choice::{AbsentActions, Lenses, OnTimeout, Restoring, Unattended};
 pub use form::{NumberForm, Setting, SettingForm};
 pub use loosening::{Looser, SettingOrigin};
 pub use sources::keep_editor;
@@ -356,6 +356,24 @@ impl Config {
         match self.setting(Key::Shell) {
             Some(Setting::Program(program)) => program,
             _ => String::new(),
+        }
+    }
+
+    /// Number of ended runs of jobs that are kept.
+    pub fn kept_runs(&self) -> usize {
+        usize::try_from(self.number(Key::KeepRuns)).unwrap_or(usize::MAX)
+    }
+
+    /// Treatment of steps whose action is absent.
+    pub fn absent_actions(&self) -> AbsentActions {
+        self.choice(Key::MissingActions)
+    }
+
+    /// Names of the user's variables that a run of a job keeps; a `*` at the end stands for any rest.
+    pub fn inherited_variables(&self) -> Vec<String> {
+        match self.setting(Key::InheritEnv) {
+            Some(Setting::Variables(all)) => all,
+            _ => Vec::new(),
         }
     }
 

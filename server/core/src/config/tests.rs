@@ -128,6 +128,22 @@ fn each_kind_of_invalid_value_has_its_message() {
         (Key::Restore, json!(true), "true is not one of merge, exact"),
         (Key::StoreDir, json!("x/y"), "is relative"),
         (Key::StoreDir, json!(7), "7 is not a directory path"),
+        (
+            Key::KeepRuns,
+            json!(0),
+            "0 is not a number of runs from 1 to 100000",
+        ),
+        (
+            Key::InheritEnv,
+            json!("A"),
+            "\"A\" is not a list of variables",
+        ),
+        (
+            Key::InheritEnv,
+            json!(["A=1"]),
+            "\"A=1\" in it is not the name",
+        ),
+        (Key::InheritEnv, json!([""]), "\"\" in it is not the name"),
     ] {
         let wrong = wrong(key, value);
         assert!(wrong.contains(said), "{wrong}");
@@ -250,9 +266,11 @@ fn samples(key: Key) -> Sample {
         Key::PauseOnTimeout => of("\"ask\"", &["\"allow\""], &["\"deny\""]),
         Key::PauseUnattended => of("\"ask\"", &["\"allow\""], &["\"hold\"", "\"deny\""]),
         Key::AllowControl => of("false", &["true"], &[]),
-        Key::EvalTimeout => of("9", &["8", "10"], &[]),
+        Key::EvalTimeout | Key::KeepRuns => of("9", &["8", "10"], &[]),
         Key::Shell => of("\"bash\"", &["\"./evil\""], &[]),
         Key::MaxObject => of("5000", &["5001"], &["4999", "0"]),
+        Key::MissingActions => of("\"fail\"", &["\"skip\""], &[]),
+        Key::InheritEnv => of("[\"A\"]", &["[\"TOKEN\"]", "[\"A\", \"B_*\"]", "[]"], &[]),
     }
 }
 

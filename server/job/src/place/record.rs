@@ -16,9 +16,6 @@ const FILE: &str = "run.json";
 /// Prefix of a directory that is being removed: it is no longer listed.
 const REMOVED: &str = ".removed-";
 
-/// Age up to which a run stays, however many there are.
-const MIN_AGE: Duration = Duration::from_hours(7 * 24);
-
 /// Facts of a run that has ended or still runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
@@ -155,25 +152,34 @@ pub fn remove(jobs_dir: &Path, id: &str) -> io::Result<()> {
     remove_tree(&removed)
 }
 
-/// Removes runs, but for the newest `keep`, those of the last seven days, and those that a process holds. Returns the ids of the
+/// Removes the runs that have ended, but for the newest `keep` and those that began at `since` or later. Returns the ids of the
 /// removed ones, and sentences about those that could not be removed.
-pub fn prune(jobs_dir: &Path, keep: usize) -> io::Result<(Vec<String>, Vec<String>)> {
+pub fn prune(
+    jobs_dir: &Path,
+    keep: usize,
+    since: SystemTime,
+) -> io::Result<(Vec<String>, Vec<String>)> {
     let (mut removed, mut failed) = (Vec::new(), Vec::new());
-    let now = SystemTime::now();
-    for run in list(jobs_dir)?.into_iter().skip(keep) {
-        let is_young = now
-            .duration_since(run.started)
-            .map_or(true, |age| age < MIN_AGE);
-        if is_young || run.is_held {
-            continue;
-        }
+    let ended = list(jobs_dir)?.into_iter().filter(|run| !run.is_held);
+    // records have whole milliseconds
+    let is_older = |run: &RunEntry| run.started + Duration::from_millis(1) <= since;
+    for run in ended.skip(keep).filter(is_older) {
         match remove(jobs_dir, &run.id) {
             Ok(()) => removed.push(run.id),
+            // another process began to hold it, or has removed it
+            Err(error) if is_taken(&error) => {}
             Err(error) => failed.push(format!("the run {} was not removed: {error}", run.id)),
         }
     }
     remove_leftovers(jobs_dir)?;
     Ok((removed, failed))
+}
+
+fn is_taken(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::ResourceBusy
+    )
 }
 
 /// Removes what a removal that was cut off has left.

@@ -6,8 +6,10 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 use std::{fs, thread};
 
+use backstitch_core::config::{AbsentActions, Config, Key};
 use backstitch_job::builtin::{BuiltinOptions, CheckoutMode};
 use backstitch_job::expr::{Dict, Value};
 use backstitch_job::place::environment::{EnvironmentOptions, Host};
@@ -25,6 +27,8 @@ use backstitch_job::workflow::{self, InputKind, Workflow};
 use backstitch_protocol::JobRunReport;
 use clap::{Args, ValueEnum};
 
+use crate::cli::choice::one_of;
+use crate::cli::context;
 use crate::cli::options::GlobalArgs;
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 use crate::terminal::out::{self, Out};
@@ -35,9 +39,6 @@ use super::list::{counted, read_workflow, workflow_file};
 use super::screen::RunScreen;
 
 use super::setting;
-
-/// Runs that are kept beside those of the last week.
-const KEPT_RUNS: usize = 10;
 
 /// Run jobs of a workflow, each in a separate directory: the project is not touched
 #[derive(Debug, Args)]
@@ -87,9 +88,9 @@ pub struct JobRunArgs {
     /// Directory of an action that is not here, or `skip` for its steps
     #[arg(long = "action", value_name = "NAME=DIR")]
     pub actions: Vec<String>,
-    /// Treatment of steps whose action is absent
-    #[arg(long, value_name = "WORD", default_value = "fail")]
-    pub missing_actions: MissingWord,
+    /// Treatment of steps whose action is absent [default: the setting jobs.missingActions]
+    #[arg(long, value_name = "WORD", value_parser = one_of(&AbsentActions::ALL, AbsentActions::name))]
+    pub missing_actions: Option<AbsentActions>,
     /// Files that checkout brings: those of the working tree with your edits, or those of the last commit
     #[arg(long, value_name = "WORD", default_value = "worktree")]
     pub checkout: CheckoutWord,
@@ -99,7 +100,7 @@ pub struct JobRunArgs {
     /// Give steps your own home directory, with its logins
     #[arg(long)]
     pub user_home: bool,
-    /// Give steps this variable of your environment
+    /// Give steps this variable of your environment [default: those of the setting jobs.inheritEnv]
     #[arg(long = "inherit-env", value_name = "NAME")]
     pub inherit_env: Vec<String>,
     /// Run jobs for other systems here, too
@@ -111,12 +112,6 @@ pub struct JobRunArgs {
     /// Do not ask before a workflow with commands that reach out runs for the first time
     #[arg(short, long)]
     pub yes: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum MissingWord {
-    Fail,
-    Skip,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -136,10 +131,13 @@ pub fn run(args: &JobRunArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitC
             .hint("`backstitch job list` lists the problems of all workflows"));
     };
     check_choice(args, &workflow)?;
+    let config = setting::config(&repository, global);
+    context::warn_about_settings(&config, out);
+    let began = SystemTime::now();
     let digest = backstitch_job::run::digest(&text);
     let setup = WorkflowSetup {
         digest,
-        ..setup_of(args, repository, workflow, out)?
+        ..setup_of(args, repository, workflow, &config, out)?
     };
     let listed = jobs_of(&setup.workflow, &setup.options.actions);
     let chosen: Vec<&JobListing> = listed
@@ -158,8 +156,6 @@ pub fn run(args: &JobRunArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitC
     let end = setup
         .run()
         .map_err(|reason| CliError::new(ExitKind::Failed, reason))?;
-    // old runs go once there are new ones
-    let _ = prune(&setup.jobs_dir, KEPT_RUNS);
     let mut screen = screen.lock().unwrap_or_else(PoisonError::into_inner);
     let result = end.result();
     if out.json {
@@ -180,10 +176,32 @@ pub fn run(args: &JobRunArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitC
             out.remark(&format!("Logs and files:\n  {places}\n"))?;
         }
     }
+    remove_old_runs(&setup.jobs_dir, config.kept_runs(), began, out)?;
     Ok(match result {
         StepOutcome::Success | StepOutcome::Skipped => ExitCode::SUCCESS,
         StepOutcome::Failure | StepOutcome::Cancelled => ExitCode::FAILURE,
     })
+}
+
+/// Removes runs above the number of the settings, once there are new ones.
+fn remove_old_runs(jobs_dir: &Path, keep: usize, began: SystemTime, out: &Out) -> CliResult<()> {
+    let (removed, failed) = prune(jobs_dir, keep, began).unwrap_or_else(|error| {
+        let dir = jobs_dir.display();
+        (
+            Vec::new(),
+            vec![format!("old runs in {dir} were not removed: {error}")],
+        )
+    });
+    for reason in failed {
+        out.note("warning", &reason);
+    }
+    if !removed.is_empty() {
+        out.remark(&format!(
+            "Removed {} (jobs.keepRuns = {keep}).\n",
+            counted(removed.len(), "older run")
+        ))?;
+    }
+    Ok(())
 }
 
 /// Refuses a job or a step that the workflow does not have.
@@ -231,6 +249,21 @@ fn announce(
     out: &Out,
 ) -> CliResult<bool> {
     let (workflow, jobs_dir) = (&setup.workflow, &setup.jobs_dir);
+    let inherited = &setup.environment.inherit;
+    if !inherited.is_empty() {
+        let source = if args.inherit_env.is_empty() {
+            Key::InheritEnv.name()
+        } else {
+            "--inherit-env"
+        };
+        out.note(
+            "warning",
+            &format!(
+                "steps get variables of yours: {} ({source})",
+                inherited.join(", ")
+            ),
+        );
+    }
     if args.user_home {
         out.note(
             "warning",
@@ -273,7 +306,7 @@ fn announce(
                 .map(move |note| format!("line {}: {}", note.line, note.text))
         })
         .collect();
-    if reaching.is_empty() || args.yes || is_known(jobs_dir, text) {
+    if reaching.is_empty() || args.yes || is_known(&setup.jobs_dir, text) {
         return Ok(true);
     }
     out.note(
@@ -289,7 +322,7 @@ fn announce(
     if questions::can_ask() && !out.json && !questions::ask("Run it?")? {
         return Ok(false);
     }
-    remember(jobs_dir, text);
+    remember(&setup.jobs_dir, text);
     Ok(true)
 }
 
@@ -315,6 +348,7 @@ fn setup_of(
     args: &JobRunArgs,
     repository: ProjectRepository,
     workflow: Workflow,
+    config: &Config,
     out: &Out,
 ) -> CliResult<WorkflowSetup> {
     let masks = Masks::default();
@@ -354,13 +388,13 @@ fn setup_of(
         host: Host::of_process(),
         environment: EnvironmentOptions {
             user_home: args.user_home,
-            inherit: args.inherit_env.clone(),
+            inherit: inherited(args, config),
         },
         options: RunOptions {
             actions: setting::action_sources(&args.actions)?,
-            missing_actions: match args.missing_actions {
-                MissingWord::Fail => MissingActions::Fail,
-                MissingWord::Skip => MissingActions::Skip,
+            missing_actions: match args.missing_actions.unwrap_or(config.absent_actions()) {
+                AbsentActions::Fail => MissingActions::Fail,
+                AbsentActions::Skip => MissingActions::Skip,
             },
             builtin: BuiltinOptions {
                 checkout: match args.checkout {
@@ -387,6 +421,14 @@ fn setup_of(
         repository: Arc::new(repository),
         workflow: Arc::new(workflow),
     })
+}
+
+/// Names of the user's variables that steps get: those of the command line, or else of the settings.
+fn inherited(args: &JobRunArgs, config: &Config) -> Vec<String> {
+    match args.inherit_env.as_slice() {
+        [] => config.inherited_variables(),
+        named => named.to_vec(),
+    }
 }
 
 fn pair_of(option: &str, text: &str) -> CliResult<(String, String)> {

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use backstitch_core::state_dir;
+use backstitch_core::config::Config;
+use backstitch_core::{Workspace, state_dir};
 use backstitch_job::repository::ProjectRepository;
 use backstitch_job::run::ActionSources;
 
+use crate::cli::context;
 use crate::cli::options::GlobalArgs;
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 
@@ -25,6 +27,12 @@ pub fn repository_of(directory: Option<PathBuf>) -> CliResult<ProjectRepository>
         None => std::env::current_dir()?,
     };
     ProjectRepository::of(&here).map_err(|error| CliError::new(ExitKind::Failed, error.to_string()))
+}
+
+/// Settings for a repository. One that cannot have a history, such as that of a home directory, has the user's.
+pub fn config(repository: &ProjectRepository, global: &GlobalArgs) -> Config {
+    let workspace = Workspace::find(&context::locate(global, &repository.root));
+    workspace.map_or_else(|_| Config::of_user(), |workspace| Config::read(&workspace))
 }
 
 /// Directories of actions: those of the command line, and the caches of GitHub's runner and of act.
