@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 // shared by the front ends, which name them as modules of this crate
 pub(crate) use backstitch_frontend::{
-    control, file_changes, host, json_text, markdown, opening, query, render, restore_plan,
+    control, file_changes, host, jobs, json_text, markdown, opening, query, render, restore_plan,
     restore_words, safeguards, terminal, to_protocol,
 };
 

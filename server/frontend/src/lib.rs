@@ -4,6 +4,7 @@
 pub mod control;
 pub mod file_changes;
 pub mod host;
+pub mod jobs;
 pub mod json_text;
 pub mod markdown;
 pub mod opening;

@@ -10,6 +10,7 @@ pub mod expr;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod glob;
+pub mod host_programs;
 #[cfg(test)]
 mod oracle;
 pub mod place;

@@ -2,6 +2,7 @@
 //! fixes nothing itself.
 
 mod hooks;
+mod jobs;
 
 use std::path::Path;
 
@@ -76,6 +77,7 @@ pub fn examine(workspace: &Workspace, config: &Config) -> Vec<Finding> {
         config.records_automatically(),
     ));
     all.extend(turned_away(&workspace.root));
+    all.extend(jobs::examine(&workspace.root));
     all
 }
 

@@ -3,6 +3,7 @@
 mod act;
 mod actions;
 mod faults;
+mod health;
 mod isolation;
 mod known_failures;
 mod leftovers;

@@ -148,6 +148,11 @@ impl Builtin {
         NAMES.iter().find(same).map_or("", |(name, _)| name)
     }
 
+    /// False if the action sets up a tool of which no version is on this machine.
+    pub fn has_tool(self, host: &Host) -> bool {
+        tools::has_tool(self, host)
+    }
+
     /// Runs the main part.
     pub fn run(self, mut call: ActionCall<'_>) -> Result<ActionResult, BuiltinError> {
         match self {

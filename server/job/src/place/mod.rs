@@ -9,6 +9,7 @@ mod record;
 mod remove;
 mod rustup_home;
 mod shims;
+mod size;
 mod write;
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 pub use record::{RunEntry, RunRecord, RunStatus, list, prune, remove};
 pub(crate) use remove::{empty_tree, remove_tree};
 pub(crate) use shims::{corepack_script, write_program};
+pub use size::disk_size;
 use write::link;
 pub(crate) use write::{WithPath, write_durably};
 

@@ -7,7 +7,7 @@ use crate::state::JobState;
 use crate::template::{TemplateToken, TokenKind, expand};
 use crate::workflow::{self, Body, StepAction, StepsBody, Workflow, matrix};
 
-use super::uses::{ActionSources, FoundAction, UsesText};
+use super::uses::{ActionSources, UsesText};
 
 /// A workflow file as people choose from it.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +34,7 @@ pub struct JobListing {
     pub calls: Option<String>,
     pub steps: usize,
     pub matrix: MatrixListing,
-    /// Actions that are neither built in nor in a named directory or a cache, with their lines.
+    /// Actions that are neither built in nor in a named directory or a cache, and those whose tool is not here, with their lines.
     pub absent: Vec<LineText>,
     /// Parts that a run refuses, with their lines and the way out.
     pub refused: Vec<LineText>,
@@ -131,7 +131,7 @@ fn list_steps(body: &StepsBody, actions: &ActionSources, listing: &mut JobListin
                 let line = uses.range.start.line;
                 match UsesText::parse(&uses.value) {
                     UsesText::Remote(action) => {
-                        if matches!(actions.find(&action), FoundAction::Absent) {
+                        if actions.lacks(&action) {
                             listing.absent.push(LineText { line, text: uses.value.clone() });
                         }
                     }

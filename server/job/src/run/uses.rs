@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::builtin::Builtin;
+use crate::place::environment::Host;
 
 /// Directories of actions that the user named, and caches of other tools.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +13,8 @@ pub struct ActionSources {
     pub named: BTreeMap<String, Option<PathBuf>>,
     /// Directories with actions as GitHub's runner (`owner/name/ref`) or act (`owner-name@ref`) keeps them.
     pub caches: Vec<PathBuf>,
+    /// The user's environment, for the tools that built-in actions set up.
+    pub host: Host,
 }
 
 /// The way of a run with actions that are not there.
@@ -105,6 +108,15 @@ impl RemoteAction {
 }
 
 impl ActionSources {
+    /// True if the action, or the tool that it sets up, is not on this machine.
+    pub fn lacks(&self, action: &RemoteAction) -> bool {
+        match self.find(action) {
+            FoundAction::Builtin(builtin) => !builtin.has_tool(&self.host),
+            FoundAction::Absent => true,
+            FoundAction::Directory(_) | FoundAction::Skipped => false,
+        }
+    }
+
     /// Looks for an action: the user's word first, then the built-in parts, then caches.
     pub fn find(&self, action: &RemoteAction) -> FoundAction {
         if let Some(named) = self.named_place(action) {

@@ -6,26 +6,21 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use backstitch_job::expr::{Dict, Value};
-use backstitch_job::place::{RunEntry, RunStatus, list};
+use backstitch_job::place::RunEntry;
 use backstitch_job::position::WorkflowProblem;
 use backstitch_job::repository::ProjectRepository;
 use backstitch_job::run::{ActionSources, JobListing, LineText, MatrixListing, WorkflowListing};
-use backstitch_protocol::{
-    FileProblem, JobEntry, JobList, JobRuns, KeptRun, LineNote, WorkflowEntry,
-};
+use backstitch_protocol::{FileProblem, JobEntry, JobList, JobRuns, LineNote, WorkflowEntry};
 use clap::Args;
 
 use crate::cli::options::GlobalArgs;
+use crate::jobs::{self, RunState, WORKFLOWS, workflow_files};
 use crate::render::{BOLD, CYAN, DIM, Paint, RED, YELLOW};
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 use crate::terminal::out::{self, Out};
 use crate::terminal::paint::{one_line, visible};
-use crate::to_protocol;
 
 use super::setting;
-
-/// Folder of workflows in a repository.
-const WORKFLOWS: &str = ".github/workflows";
 
 /// List workflows with their jobs, problems, and what a run would not find here
 #[derive(Debug, Args)]
@@ -77,24 +72,6 @@ pub fn run(args: &JobListArgs, global: &GlobalArgs, out: &Out) -> CliResult<Exit
     } else {
         ExitCode::SUCCESS
     })
-}
-
-/// Workflow files of a repository, by name.
-fn workflow_files(root: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(root.join(WORKFLOWS))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let is_workflow = |path: &PathBuf| {
-        path.extension()
-            .is_some_and(|kind| kind == "yml" || kind == "yaml")
-    };
-    let mut files: Vec<PathBuf> = entries
-        .map(|entry| entry.path())
-        .filter(is_workflow)
-        .collect();
-    files.sort();
-    files
 }
 
 /// The workflow file that the user means: a path, or a name in .github/workflows.
@@ -304,7 +281,7 @@ fn job_entry(job: &JobListing) -> JobEntry {
 fn list_runs(out: &Out) -> CliResult<ExitCode> {
     let all = runs()?;
     if out.json {
-        let runs = all.iter().map(kept_run).collect();
+        let runs = all.iter().map(jobs::kept_run).collect();
         out::answer(setting::document(&JobRuns { runs })?)?;
     } else if all.is_empty() {
         out.text("No runs are kept.\n")?;
@@ -312,13 +289,13 @@ fn list_runs(out: &Out) -> CliResult<ExitCode> {
         let lines = all.iter().map(|run| {
             let about = format!(
                 "{} · {}",
-                out.paint.ago(started(run)),
+                out.paint.ago(jobs::started(run)),
                 one_line(&run.dir.display().to_string())
             );
             format!(
                 "{}  {}  {}\n",
                 out.paint.on(CYAN, &run.id),
-                status_of(run),
+                RunState::of(run).word(),
                 out.paint.on(DIM, &about)
             )
         });
@@ -329,51 +306,13 @@ fn list_runs(out: &Out) -> CliResult<ExitCode> {
 
 /// Runs that are kept, the newest first.
 pub fn runs() -> CliResult<Vec<RunEntry>> {
-    let dir = setting::jobs_dir()?;
-    if !dir.exists() {
-        return Ok(Vec::new());
-    }
-    let found = list(&dir);
-    found.map_err(|error| {
+    let dir = jobs::jobs_dir()?;
+    jobs::runs(&dir).map_err(|error| {
         CliError::new(
             ExitKind::Failed,
             format!("{} cannot be read: {error}", dir.display()),
         )
     })
-}
-
-/// Microseconds since 1970, UTC.
-fn started(run: &RunEntry) -> i64 {
-    let since = run
-        .started
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
-    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
-}
-
-fn status_of(run: &RunEntry) -> &'static str {
-    match &run.record {
-        Err(_) => "damaged",
-        Ok(record) => match record.status {
-            RunStatus::Running if run.is_held => "running",
-            RunStatus::Running => "cut off",
-            RunStatus::Success => "success",
-            RunStatus::Failure => "failure",
-            RunStatus::Cancelled => "cancelled",
-        },
-    }
-}
-
-fn kept_run(run: &RunEntry) -> KeptRun {
-    let record = run.record.as_ref().ok();
-    KeptRun {
-        id: run.id.clone(),
-        workflow: record.map(|record| record.workflow.clone()),
-        job: record.map(|record| record.job.clone()),
-        status: status_of(run).to_owned(),
-        started: to_protocol::time(started(run)),
-        directory: run.dir.to_string_lossy().into_owned(),
-    }
 }
 
 /// Ids of the jobs around the current directory, each with its workflow.

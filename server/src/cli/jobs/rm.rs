@@ -5,12 +5,11 @@ use std::process::ExitCode;
 use backstitch_job::place::remove;
 use clap::Args;
 
+use crate::jobs;
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 use crate::terminal::out::Out;
 
 use super::list::{counted, runs};
-
-use super::setting;
 
 /// Remove runs, with their files and logs
 #[derive(Debug, Args)]
@@ -25,7 +24,7 @@ pub struct JobRmArgs {
 }
 
 pub fn run(args: &JobRmArgs, out: &Out) -> CliResult<ExitCode> {
-    let dir = setting::jobs_dir()?;
+    let dir = jobs::jobs_dir()?;
     let known = runs()?;
     for id in &args.runs {
         if !known.iter().any(|run| run.id == *id) {

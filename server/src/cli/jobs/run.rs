@@ -30,6 +30,7 @@ use clap::{Args, ValueEnum};
 use crate::cli::choice::one_of;
 use crate::cli::context;
 use crate::cli::options::GlobalArgs;
+use crate::jobs;
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 use crate::terminal::out::{self, Out};
 use crate::terminal::questions;
@@ -362,7 +363,7 @@ fn setup_of(
         .map(pairs_of)
         .transpose()?
         .unwrap_or_default();
-    let jobs_dir = setting::jobs_dir()?;
+    let jobs_dir = jobs::jobs_dir()?;
     let matrix = args
         .matrix
         .iter()

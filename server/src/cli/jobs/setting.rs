@@ -1,20 +1,16 @@
-//! The repository, the directory of all runs, the directories of actions, and the JSON document of an answer.
+//! The repository, its settings, the directories of actions, and the JSON document of an answer.
 
 use std::path::PathBuf;
 
+use backstitch_core::Workspace;
 use backstitch_core::config::Config;
-use backstitch_core::{Workspace, state_dir};
 use backstitch_job::repository::ProjectRepository;
 use backstitch_job::run::ActionSources;
 
 use crate::cli::context;
 use crate::cli::options::GlobalArgs;
+use crate::jobs;
 use crate::terminal::error::{CliError, CliResult, ExitKind};
-
-/// Directory of all runs.
-pub fn jobs_dir() -> CliResult<PathBuf> {
-    Ok(state_dir()?.join("jobs"))
-}
 
 pub fn repository(global: &GlobalArgs) -> CliResult<ProjectRepository> {
     repository_of(global.workspace.clone())
@@ -37,7 +33,7 @@ pub fn config(repository: &ProjectRepository, global: &GlobalArgs) -> Config {
 
 /// Directories of actions: those of the command line, and the caches of GitHub's runner and of act.
 pub fn action_sources(named: &[String]) -> CliResult<ActionSources> {
-    let mut sources = ActionSources::default();
+    let mut sources = jobs::action_sources();
     for text in named {
         let Some((name, place)) = text.split_once('=') else {
             return Err(CliError::usage(format!("--action {text}: no '='")).hint(
@@ -59,9 +55,6 @@ pub fn action_sources(named: &[String]) -> CliResult<ActionSources> {
         };
         sources.named.insert(name.to_owned(), place);
     }
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let cache = cache.or_else(|| std::env::home_dir().map(|home| home.join(".cache")));
-    sources.caches.extend(cache.map(|cache| cache.join("act")));
     Ok(sources)
 }
 

@@ -1,12 +1,16 @@
 //! `stats`: statistics of the history.
 
+use std::path::Path;
+
 use backstitch_core::model::Kind;
 use backstitch_core::{LineTotals, Stats};
+use backstitch_job::place::disk_size;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::cli::command::{DeclaredCommand, OnHistory, TerminalCommand, Traits, reads};
-use crate::cli::context::CommandContext;
+use crate::cli::context::{self, CommandContext};
+use crate::jobs;
 use crate::render::{self, DIM, Paint};
 use crate::terminal::error::CliResult;
 use crate::terminal::line::TextLine;
@@ -27,7 +31,7 @@ impl TerminalCommand for StatsArgs {
 impl OnHistory for StatsArgs {
     fn traits(&self) -> Traits {
         Traits {
-            empty: Some(|_, out| nothing(out)),
+            empty: Some(|global, out| nothing(&JobStats::of(&context::find(global)?.root), out)),
             ..Traits::default()
         }
     }
@@ -37,28 +41,63 @@ impl OnHistory for StatsArgs {
     }
 }
 
-/// Prints the statistics of a workspace without a store.
-fn nothing(out: &Out) -> CliResult<()> {
-    if out.json {
-        return out::answer(answer(&Stats::default()));
+/// Runs of CI jobs that are kept.
+struct JobStats {
+    runs: usize,
+    /// Bytes on disk.
+    bytes: u64,
+}
+
+impl JobStats {
+    fn of(root: &Path) -> Self {
+        let runs = jobs::runs_of(root);
+        Self {
+            runs: runs.len(),
+            bytes: runs.iter().map(|run| disk_size(&run.dir)).sum(),
+        }
     }
-    out.text("Nothing has been recorded in this workspace yet.\n")
+
+    /// Draws a row, unless there are none.
+    fn row(&self, paint: Paint) -> String {
+        if self.runs == 0 {
+            return String::new();
+        }
+        let runs = render::plural(self.runs, "run", "runs");
+        TextLine::new()
+            .column(DIM, "jobs", 13)
+            .plain(format!("{runs}, {} on disk", render::bytes(self.bytes)))
+            .draw(paint)
+    }
+}
+
+/// Prints the statistics of a workspace without a store.
+fn nothing(jobs: &JobStats, out: &Out) -> CliResult<()> {
+    if out.json {
+        return out::answer(answer(&Stats::default(), jobs));
+    }
+    out.text(&format!(
+        "Nothing has been recorded in this workspace yet.\n{}",
+        jobs.row(out.paint)
+    ))
 }
 
 fn stats(context: &mut CommandContext) -> CliResult<()> {
     let mut progress = context.out.progress();
     let stats = context.engine.stats(&mut progress)?;
     drop(progress);
+    let jobs = JobStats::of(&context.workspace.root);
     if context.out.json {
-        return out::answer(answer(&stats));
+        return out::answer(answer(&stats, &jobs));
     }
     if stats.newest.is_none() {
-        return nothing(context.out);
+        return nothing(&jobs, context.out);
     }
-    context.out.drawn(&text(&stats, context.out.paint))
+    let mut text = text(&stats, context.out.paint);
+    text.push_str(&jobs.row(context.out.paint));
+    context.out.drawn(&text)
 }
 
-fn answer(stats: &Stats) -> Value {
+fn answer(stats: &Stats, jobs: &JobStats) -> Value {
     let kinds: Map<String, Value> = Kind::ALL
         .iter()
         .map(|kind| {
@@ -101,6 +140,7 @@ fn answer(stats: &Stats) -> Value {
             "log": sizes.log,
             "total": sizes.contents + sizes.database + sizes.log,
         },
+        "job_runs": { "count": jobs.runs, "bytes": jobs.bytes },
         "oldest": stats.oldest.map(to_protocol::time),
         "newest": stats.newest.map(to_protocol::time),
     })

@@ -2,6 +2,7 @@
 
 use backstitch_core::config::Config;
 use backstitch_core::{EditorInfo, Engine, PendingSave, Status, Workspace, health, retention};
+use backstitch_job::place::RunEntry;
 use clap::Args;
 use serde_json::json;
 
@@ -11,6 +12,7 @@ use crate::cli::control::pauses;
 use crate::cli::options::GlobalArgs;
 use crate::cli::store::settings;
 use crate::host::turned_away::TurnedAway;
+use crate::jobs::{self, RunState};
 use crate::opening;
 use crate::render::{self, DIM, Paint, YELLOW};
 use crate::safeguards::{self, Weakness};
@@ -51,6 +53,8 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
         Err(error) => return Err(error.into()),
     };
     let held = held_calls(&workspace);
+    let job_runs = jobs::runs_of(&workspace.root);
+    let job_runs = jobs::recent(&job_runs);
     let weak = safeguards::of(&workspace, &config);
     if out.json {
         return out::answer(json!({
@@ -71,6 +75,7 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
             "turned_away": TurnedAway::recent(&status.root).iter().map(TurnedAway::facts).collect::<Vec<_>>(),
             "slipped_calls": held.slipped,
             "safeguards": weak.iter().map(Weakness::json).collect::<Vec<_>>(),
+            "job_runs": job_runs.iter().map(|run| jobs::kept_run(run)).collect::<Vec<_>>(),
             "open_operation": status.open_operation.map(|id| id.to_string()),
             "gaps": status.gaps,
             "recorder": status.recorder.map(|pid| json!({"pid": pid})),
@@ -80,7 +85,7 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
             "settings": settings::document(&settings),
         }));
     }
-    let mut text = status_text(&status, out.paint, out.verbose);
+    let mut text = status_text(&status, &job_runs, out.paint, out.verbose);
     if let Some(limit) = config
         .most_bytes()
         .filter(|limit| retention::near(status.live_bytes, *limit))
@@ -146,12 +151,15 @@ fn held_calls(workspace: &Workspace) -> HeldCalls {
     held
 }
 
-fn status_text(status: &Status, paint: Paint, verbose: bool) -> String {
+fn status_text(status: &Status, job_runs: &[&RunEntry], paint: Paint, verbose: bool) -> String {
     let paint = Paint {
         width: usize::MAX,
         ..paint
     };
     let mut text = status_rows(status, paint);
+    for run in job_runs {
+        text.push_str(&job_row(run, paint));
+    }
     for warning in status_warnings(status, verbose) {
         text.push_str(&TextLine::new().add(YELLOW, "! ").plain(warning).draw(paint));
     }
@@ -215,6 +223,17 @@ fn status_rows(status: &Status, paint: Paint) -> String {
         row("editor", text);
     }
     text
+}
+
+/// Draws a run of a job: its name, its state and its time.
+fn job_row(run: &RunEntry, paint: Paint) -> String {
+    let title = render::clean(&jobs::title(run));
+    let state = RunState::of(run).word();
+    let ago = paint.ago(jobs::started(run));
+    TextLine::new()
+        .column(DIM, "job", 12)
+        .plain(format!("{title}  {state}, started {ago} ({})", run.id))
+        .draw(paint)
 }
 
 /// Lists the conditions that need the user's attention. `verbose`: all files that were not captured.

@@ -5,7 +5,7 @@ use super::version::{ToolVersion, VersionRange};
 use super::wanted::{file, named_file};
 use super::{ActionCall, ActionResult, BuiltinError, absent, note_cache, outputs, range_of};
 
-const DOTNET: Tool = Tool {
+pub(super) const DOTNET: Tool = Tool {
     name: ".NET SDK",
     program: "dotnet",
     arguments: &["--version"],

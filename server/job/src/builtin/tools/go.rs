@@ -5,7 +5,7 @@ use super::version::VersionRange;
 use super::wanted::{first_line, named_file, tool_version};
 use super::{ActionCall, ActionResult, BuiltinError, note_cache, outputs, range_of, require};
 
-const GO: Tool = Tool {
+pub(super) const GO: Tool = Tool {
     name: "Go",
     program: "go",
     arguments: &["version"],

@@ -119,6 +119,14 @@ fn candidates(call: &ActionCall<'_>, tool: &Tool) -> Vec<InstalledTool> {
 }
 
 /// Directories with the tool's programs in version managers and tool caches.
+/// True if any version is on the PATH of the user, or in a directory of a version manager.
+pub(super) fn is_here(host: &Host, tool: &Tool) -> bool {
+    let on_path = host.path().into_iter().map(PathBuf::from);
+    on_path
+        .chain(managed(host, tool))
+        .any(|dir| find_program(tool.program, &dir.to_string_lossy(), Path::new("/")).is_some())
+}
+
 fn managed(host: &Host, tool: &Tool) -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = tool.system.iter().map(PathBuf::from).collect();
     for (variable, below_home, to_versions) in tool.managers {

@@ -8,7 +8,7 @@ use super::{
     ActionCall, ActionResult, BuiltinError, absent, note_cache, outputs, range_of, require,
 };
 
-const JAVA: Tool = Tool {
+pub(super) const JAVA: Tool = Tool {
     name: "Java",
     program: "java",
     arguments: &["-version"],

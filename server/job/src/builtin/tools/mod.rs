@@ -25,9 +25,33 @@ pub(super) use uv::run as uv;
 
 use std::collections::HashSet;
 
-use super::{ActionCall, ActionResult, BuiltinError};
+use super::{ActionCall, ActionResult, Builtin, BuiltinError};
+use crate::place::environment::Host;
 use installed::{InstalledTool, Tool, choose};
 use version::{ToolVersion, VersionRange};
+
+/// False if no version is here of the tool that an action sets up.
+pub(super) fn has_tool(builtin: Builtin, host: &Host) -> bool {
+    let tool = match builtin {
+        Builtin::ActionsRsToolchain | Builtin::RustToolchain | Builtin::SetupRustToolchain => {
+            &rust::RUST
+        }
+        Builtin::SetupDotnet => &dotnet::DOTNET,
+        Builtin::SetupGo => &go::GO,
+        Builtin::SetupJava => &java::JAVA,
+        Builtin::SetupNode => &node::NODE,
+        Builtin::SetupPython => &python::PYTHON,
+        Builtin::SetupRuby => &ruby::RUBY,
+        Builtin::SetupUv => &uv::UV,
+        Builtin::Cache
+        | Builtin::CacheRestore
+        | Builtin::CacheSave
+        | Builtin::Checkout
+        | Builtin::DownloadArtifact
+        | Builtin::UploadArtifact => return true,
+    };
+    installed::is_here(host, tool)
+}
 
 /// Finds the tool for a range, or says that it is absent.
 fn require(

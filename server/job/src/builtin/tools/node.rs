@@ -9,7 +9,7 @@ use super::{
     ActionCall, ActionResult, BuiltinError, absent, note_cache, outputs, range_of, require,
 };
 
-const NODE: Tool = Tool {
+pub(super) const NODE: Tool = Tool {
     name: "Node",
     program: "node",
     arguments: &["--version"],

@@ -12,7 +12,7 @@ use super::{
 use crate::place::{create_private, remove_tree};
 use crate::program;
 
-const PYTHON: Tool = Tool {
+pub(super) const PYTHON: Tool = Tool {
     name: "Python",
     program: "python3",
     arguments: &["--version"],

@@ -5,7 +5,7 @@ use super::version::VersionRange;
 use super::wanted::{file, first_line, tool_version};
 use super::{ActionCall, ActionResult, BuiltinError, outputs, range_of, require, without_network};
 
-const RUBY: Tool = Tool {
+pub(super) const RUBY: Tool = Tool {
     name: "Ruby",
     program: "ruby",
     arguments: &["--version"],

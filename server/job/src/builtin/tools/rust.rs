@@ -10,7 +10,7 @@ use super::version::{ToolVersion, VersionRange};
 use super::wanted::{file, first_line, toml_value};
 use super::{ActionCall, ActionResult, BuiltinError, absent, outputs};
 
-const RUST: Tool = Tool {
+pub(super) const RUST: Tool = Tool {
     name: "Rust",
     program: "rustc",
     arguments: &["--version"],

@@ -4,7 +4,7 @@ use super::installed::{Tool, path_of};
 use super::wanted::{file, named_file, toml_value, tool_version};
 use super::{ActionCall, ActionResult, BuiltinError, outputs, range_of, require, without_network};
 
-const UV: Tool = Tool {
+pub(super) const UV: Tool = Tool {
     name: "uv",
     program: "uv",
     arguments: &["--version"],
