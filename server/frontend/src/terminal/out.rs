@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anstream::{AutoStream, ColorChoice};
@@ -197,14 +197,14 @@ impl Out {
     pub fn live(&self) -> LiveOut {
         LiveOut {
             terminal: self.terminal,
-            progress: !self.quiet && !self.json && self.terminal && std::io::stderr().is_terminal(),
+            progress: !self.quiet && !self.json && self.terminal && can_redraw(),
             last: None,
         }
     }
 
     /// Returns a callback that shows the progress of a long task on a terminal.
     pub fn progress(&self) -> impl FnMut(Progress) + use<> {
-        let shown = !self.quiet && !self.json && std::io::stderr().is_terminal();
+        let shown = !self.quiet && !self.json && can_redraw();
         let mut line = ProgressLine::default();
         move |progress: Progress| {
             if shown && !pager::is_running() {
@@ -214,18 +214,34 @@ impl Out {
     }
 }
 
-/// True while a progress line is on the terminal. The next output clears it first.
-static PROGRESS_SHOWN: AtomicBool = AtomicBool::new(false);
+/// Columns of the progress line on the terminal; 0 without one. The next output clears it first.
+static PROGRESS_SHOWN: AtomicUsize = AtomicUsize::new(0);
 /// Number of questions that the user was asked. The time until an answer is not progress time.
 pub(super) static QUESTIONS: AtomicUsize = AtomicUsize::new(0);
 
-/// Width of a progress line.
+/// Width of a progress line on a terminal that has room for it.
 const WIDTH: usize = 60;
 
+/// Draws a progress line over the one before. It never reaches the last column, from which a terminal may go to the next line.
+fn draw_progress(text: &str) {
+    let size = terminal_size::terminal_size_of(std::io::stderr());
+    let columns = size.map_or(WIDTH, |(columns, _)| usize::from(columns.0).max(2) - 1);
+    let width = WIDTH.min(columns);
+    let text = paint::cut(text, width);
+    let _ = write!(std::io::stderr(), "\r{text:width$}");
+    PROGRESS_SHOWN.store(width, Ordering::Relaxed);
+}
+
 pub(super) fn clear_progress() {
-    if PROGRESS_SHOWN.swap(false, Ordering::Relaxed) {
-        let _ = write!(std::io::stderr(), "\r{:WIDTH$}\r", "");
+    let width = PROGRESS_SHOWN.swap(0, Ordering::Relaxed);
+    if width > 0 {
+        let _ = write!(std::io::stderr(), "\r{:width$}\r", "");
     }
+}
+
+/// True if a line on this terminal can be drawn over.
+fn can_redraw() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 /// Output of a task that writes while it runs, from any thread.
@@ -261,9 +277,7 @@ impl LiveOut {
             .is_none_or(|last| last.elapsed() >= PROGRESS_EVERY);
         if self.progress && is_due {
             self.last = Some(Instant::now());
-            let text = paint::cut(text, WIDTH);
-            let _ = write!(std::io::stderr(), "\r{text:WIDTH$}");
-            PROGRESS_SHOWN.store(true, Ordering::Relaxed);
+            draw_progress(text);
         }
     }
 
@@ -310,9 +324,7 @@ impl ProgressLine {
             .total
             .map(|total| format!(" of {total}"))
             .unwrap_or_default();
-        let text = format!("{} {}{of}", progress.what, progress.done);
-        let _ = write!(std::io::stderr(), "\r{text:WIDTH$}");
-        PROGRESS_SHOWN.store(true, Ordering::Relaxed);
+        draw_progress(&format!("{} {}{of}", progress.what, progress.done));
     }
 }
 

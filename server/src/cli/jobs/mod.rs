@@ -6,6 +6,7 @@ mod rm;
 mod run;
 mod screen;
 mod setting;
+mod ticker;
 
 use std::process::ExitCode;
 

@@ -38,6 +38,7 @@ use crate::terminal::questions;
 use super::files::pairs_of;
 use super::list::{counted, read_workflow, workflow_file};
 use super::screen::RunScreen;
+use super::ticker::Ticker;
 
 use super::setting;
 
@@ -154,9 +155,10 @@ pub fn run(args: &JobRunArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitC
         ..setup
     };
     hear_signals(&setup.stop)?;
-    let end = setup
-        .run()
-        .map_err(|reason| CliError::new(ExitKind::Failed, reason))?;
+    let ticker = Ticker::start(&screen)?;
+    let end = setup.run();
+    drop(ticker);
+    let end = end.map_err(|reason| CliError::new(ExitKind::Failed, reason))?;
     let mut screen = screen.lock().unwrap_or_else(PoisonError::into_inner);
     let result = end.result();
     if out.json {

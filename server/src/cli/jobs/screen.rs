@@ -11,10 +11,16 @@ use backstitch_protocol::{JobReport, StepAnnotation, StepReport};
 
 use crate::render::{BOLD, DIM, GREEN, PLAIN, Paint, RED, YELLOW};
 use crate::terminal::out::{LiveOut, Out};
-use crate::terminal::paint::one_line;
+use crate::terminal::paint::{cut, one_line};
 
 /// Bytes of output that a step shows. All of it is in its log.
 const MAX_SHOWN: usize = 10 * 1024 * 1024;
+
+/// Time without output after which the step is shown with its time.
+const SILENCE: Duration = Duration::from_millis(900);
+
+/// Columns of a step's name in the line with its time.
+const MAX_NAME: usize = 40;
 
 /// Receiver of a run's events.
 pub struct RunScreen {
@@ -32,6 +38,8 @@ pub struct RunScreen {
     depth: usize,
     /// Start of the step that runs, and its name.
     running: Option<(Instant, String)>,
+    /// Time of the last output.
+    written: Instant,
     /// A failure to write ends the output, not the run.
     closed: bool,
 }
@@ -50,12 +58,14 @@ impl RunScreen {
             left_out: 0,
             depth: 0,
             running: None,
+            written: Instant::now(),
             closed: false,
         }
     }
 
     fn write(&mut self, bytes: &[u8]) {
         if !self.silent && !self.closed {
+            self.written = Instant::now();
             self.closed = self.live.write(bytes).is_err();
         }
     }
@@ -67,9 +77,18 @@ impl RunScreen {
 
     /// Shows the step that runs.
     fn progress(&mut self) {
-        if let Some((began, name)) = &self.running {
-            let text = format!("… {} {}", one_line(name), duration(began.elapsed()));
-            self.live.show_progress(&text);
+        if let Some((began, name)) = self.running.as_ref().filter(|_| !self.silent) {
+            let time = whole_seconds(began.elapsed());
+            // the time stays in sight however long the name is
+            let name = cut(&one_line(name), MAX_NAME);
+            self.live.show_progress(&format!("… {name}  {time}"));
+        }
+    }
+
+    /// Shows the step that runs if it has printed nothing for a while. Called each second.
+    pub fn tick(&mut self) {
+        if self.written.elapsed() >= SILENCE {
+            self.progress();
         }
     }
 
@@ -268,6 +287,15 @@ impl RunReport for RunScreen {
 
 fn milliseconds(ms: u64) -> String {
     duration(Duration::from_millis(ms))
+}
+
+/// A duration that is shown while it passes: `7 s`, `3 min 5 s`.
+fn whole_seconds(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        _ => duration(time),
+    }
 }
 
 /// A duration for people: `40 ms`, `1.2 s`, `3 min 5 s`.
