@@ -99,7 +99,9 @@ pub struct Annotation {
     pub level: Level,
     pub message: String,
     pub title: Option<String>,
-    /// Path as the step gave it.
+    /// The code of a problem matcher, such as `TS2304`.
+    pub code: Option<String>,
+    /// Path as the step gave it, or relative to the workspace.
     pub file: Option<String>,
     /// Line and column from 1.
     pub line: Option<u32>,

@@ -110,12 +110,14 @@ shape! {
         pub annotations: Vec<StepAnnotation>,
     }
 
-    /// A message of a step, such as one of `::error::`.
+    /// A message of a step: one of `::error::` and its kin, or of a problem matcher.
     pub struct StepAnnotation {
         /// `debug`, `notice`, `warning` or `error`.
         pub level: String,
         pub message: String,
         pub title: Option<String>,
+        /// The code that a problem matcher found, such as `TS2304`.
+        pub code: Option<String>,
         pub file: Option<String>,
         pub line: Option<u32>,
         pub column: Option<u32>,

@@ -9,6 +9,7 @@ mod known_failures;
 mod leftovers;
 mod lists;
 mod masks;
+mod matchers;
 mod progress;
 mod real;
 mod settings;

@@ -12,6 +12,7 @@ use crate::place::RunPlace;
 use crate::repository::ProjectRepository;
 use crate::state::{EnvVariables, JobState, StepOutcome};
 use crate::step::mask::Masks;
+use crate::step::matcher::JobMatchers;
 use crate::step::process::{Leftovers, Ready, SupervisorCommand};
 use crate::step::stop::StopRequest;
 use crate::template::{expand_number, expand_text, expand_variables};
@@ -73,6 +74,8 @@ pub struct JobRun {
     /// `GITHUB_…` and `RUNNER_…`.
     pub(super) variables: Vec<(String, String)>,
     pub(super) deadline: Option<Instant>,
+    /// Problem matchers that steps have added.
+    pub(super) matchers: JobMatchers,
     /// Wishes to stop that the job has heeded.
     pub(super) heeded: u8,
     reason: Option<String>,
@@ -121,6 +124,7 @@ impl JobRun {
             ready: None,
             variables,
             deadline: None,
+            matchers: JobMatchers::default(),
             heeded: setup.stop.wishes(),
             reason: None,
             setup,

@@ -332,6 +332,7 @@ impl JobRun {
             .env
             .get("ACTIONS_ALLOW_UNSECURE_COMMANDS")
             .is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        output.matchers = self.matchers.for_step(&self.setup.place.workspace);
         output.header(header);
         Arc::new(Mutex::new(output))
     }

@@ -4,6 +4,7 @@ pub mod command_files;
 pub mod commands;
 mod descendants;
 pub mod mask;
+pub mod matcher;
 pub mod output;
 pub mod process;
 pub mod shell;

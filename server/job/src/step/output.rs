@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::commands::{CommandName, WorkflowCommand, resumes};
 use super::mask::Masks;
+use super::matcher::{StepMatchers, without_colors};
 use super::process::OutputSink;
 use crate::report::{Annotation, Level, RunReport, Stream};
 
@@ -43,6 +44,8 @@ pub struct StepOutput {
     /// Lines of `::debug::` are shown (`ACTIONS_STEP_DEBUG`).
     pub debug: bool,
     echo: bool,
+    /// Problem matchers of the job.
+    pub matchers: StepMatchers,
     /// The step has ended: what comes now is of processes that it left, and goes to the log alone.
     late: bool,
     asked: OutputCommands,
@@ -69,6 +72,7 @@ impl StepOutput {
             unsecure: false,
             debug: false,
             echo: false,
+            matchers: StepMatchers::default(),
             late: false,
             asked: OutputCommands::default(),
             log_error: None,
@@ -93,14 +97,16 @@ impl StepOutput {
 
     /// Writes a message of the runner.
     pub fn annotate(&mut self, level: Level, message: &str) {
-        self.annotation(Annotation {
+        let annotation = Annotation {
             level,
             message: message.to_owned(),
             title: None,
+            code: None,
             file: None,
             line: None,
             column: None,
-        });
+        };
+        self.annotation(annotation, None);
     }
 
     /// Writes the header of a step to the log alone.
@@ -119,7 +125,8 @@ impl StepOutput {
 
     /// Handles whole lines at once where none can have a command.
     fn block(&mut self, stream: Stream, lines: &[u8]) {
-        if self.stopped.is_none() && !may_have_command(lines) {
+        let is_plain = self.stopped.is_none() && self.matchers.is_empty();
+        if is_plain && !may_have_command(lines) {
             let masked = self.masks.masked(lines, lines.len());
             self.emit(stream, &masked.text);
             return;
@@ -141,6 +148,9 @@ impl StepOutput {
                 self.command(stream, &command, text);
                 return;
             }
+        }
+        if self.matched(line) {
+            return;
         }
         let mut masked = self.masks.masked(line, line.len()).text;
         if !masked.ends_with(b"\n") {
@@ -165,12 +175,8 @@ impl StepOutput {
             }
             CommandName::SetOutput | CommandName::SaveState if name_of(command).is_empty() => {
                 let kind = command.name.as_str();
-                self.asked
-                    .errors
-                    .push(format!("Unable to process command '{line}' successfully."));
-                self.asked.errors.push(format!(
-                    "Required field 'name' is missing in ##[{kind}] command."
-                ));
+                let reason = format!("Required field 'name' is missing in ##[{kind}] command.");
+                self.failed_command(line, reason);
             }
             CommandName::SetOutput => self
                 .asked
@@ -210,15 +216,81 @@ impl StepOutput {
             | CommandName::Warning
             | CommandName::Error => {
                 echo = false;
-                self.annotation(annotation_of(command));
+                self.annotation(annotation_of(command), None);
             }
-            // matchers find places in lines; none is searched for here
-            CommandName::AddMatcher | CommandName::RemoveMatcher => {}
+            CommandName::AddMatcher => self.add_matcher(&command.data, line),
+            CommandName::RemoveMatcher => self.remove_matcher(command, line),
         }
         if echo {
             let masked = self.masks.apply(line);
             self.emit(stream, format!("{masked}\n").as_bytes());
         }
+    }
+
+    /// Gives a line to the problem matchers. True if one found a message: the report then has that instead of the line.
+    fn matched(&mut self, line: &[u8]) -> bool {
+        if self.matchers.is_empty() {
+            return false;
+        }
+        let text = String::from_utf8_lossy(line);
+        let text = without_colors(text.trim_end_matches(['\r', '\n']));
+        let found = self.matchers.read(&text);
+        for sentence in &found.debug {
+            self.annotate(Level::Debug, sentence);
+        }
+        for sentence in &found.warnings {
+            self.annotate(Level::Warning, sentence);
+        }
+        let Some(annotation) = found.annotation else {
+            return false;
+        };
+        self.annotation(annotation, Some(&text));
+        true
+    }
+
+    fn add_matcher(&mut self, file: &str, line: &str) {
+        if file.is_empty() {
+            self.annotate(Level::Warning, "File path must be specified.");
+            return;
+        }
+        match self.matchers.add(file) {
+            Ok(owners) => {
+                let owners = owners.join("', '");
+                self.annotate(
+                    Level::Debug,
+                    &format!("Added matchers: '{owners}'. Problem matchers scan action output for known warning or error strings and report these inline."),
+                );
+            }
+            Err(reason) => self.failed_command(line, reason),
+        }
+    }
+
+    fn remove_matcher(&mut self, command: &WorkflowCommand, line: &str) {
+        let owner = command.property("owner").unwrap_or_default();
+        match (owner, command.data.as_str()) {
+            ("", "") => self.annotate(
+                Level::Warning,
+                "Either an owner name or a file path must be specified.",
+            ),
+            (owner, "") => self.matchers.remove(owner),
+            ("", file) => {
+                if let Err(reason) = self.matchers.remove_of(file) {
+                    self.failed_command(line, reason);
+                }
+            }
+            _ => self.annotate(
+                Level::Warning,
+                "Either specify an owner name or a file path in the command. Both values cannot be set.",
+            ),
+        }
+    }
+
+    /// Fails the step for a command that has no effect.
+    fn failed_command(&mut self, line: &str, reason: String) {
+        self.asked
+            .errors
+            .push(format!("Unable to process command '{line}' successfully."));
+        self.asked.errors.push(reason);
     }
 
     fn stop_commands(&mut self, token: &str) {
@@ -241,13 +313,16 @@ impl StepOutput {
         }
     }
 
-    fn annotation(&mut self, mut annotation: Annotation) {
+    /// Reports a message. `shown`: the line of the log instead of its text.
+    fn annotation(&mut self, mut annotation: Annotation, shown: Option<&str>) {
         if annotation.level == Level::Debug && !self.debug {
             return;
         }
         annotation.message = self.masks.apply(&annotation.message);
         annotation.title = annotation.title.map(|title| self.masks.apply(&title));
-        let line = format!("##[{}]{}", annotation.level.as_str(), annotation.message);
+        let shown = shown.map(|line| self.masks.apply(line));
+        let shown = shown.as_deref().unwrap_or(&annotation.message);
+        let line = format!("##[{}]{shown}", annotation.level.as_str());
         self.mark(Stream::Stdout, &line);
         self.to_report(|report| report.annotation(&annotation));
     }
@@ -358,6 +433,7 @@ fn annotation_of(command: &WorkflowCommand) -> Annotation {
         },
         message: command.data.clone(),
         title: text("title"),
+        code: None,
         file: text("file"),
         line: number("line"),
         column: number("col"),

@@ -251,7 +251,7 @@ fn announce(
     text: &str,
     out: &Out,
 ) -> CliResult<bool> {
-    let (workflow, jobs_dir) = (&setup.workflow, &setup.jobs_dir);
+    let workflow = &setup.workflow;
     let inherited = &setup.environment.inherit;
     if !inherited.is_empty() {
         let source = if args.inherit_env.is_empty() {

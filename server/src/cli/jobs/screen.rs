@@ -196,11 +196,8 @@ impl RunReport for RunScreen {
             (Some(file), None) => format!("{file}: "),
             (None, _) => String::new(),
         };
-        let title = annotation
-            .title
-            .as_ref()
-            .map(|title| format!("{title}: "))
-            .unwrap_or_default();
+        let title = annotation.title.as_ref().or(annotation.code.as_ref());
+        let title = title.map(|title| format!("{title}: ")).unwrap_or_default();
         let text = format!(
             "{} {}",
             self.paint.on(style, level),
@@ -213,6 +210,7 @@ impl RunReport for RunScreen {
             level: level.to_owned(),
             message: annotation.message.clone(),
             title: annotation.title.clone(),
+            code: annotation.code.clone(),
             file: annotation.file.clone(),
             line: annotation.line,
             column: annotation.column,
