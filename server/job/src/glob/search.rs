@@ -137,6 +137,7 @@ impl Search<'_> {
         };
         let is_circle =
             |error: &io::Error| error.raw_os_error() == Some(Errno::LOOP.raw_os_error());
+        let follows_all = matches!(self.rules.follow, FollowLinks::All);
         match found {
             Ok(metadata) => Ok(Some(metadata)),
             Err(error)
@@ -147,7 +148,8 @@ impl Search<'_> {
             {
                 Ok(None)
             }
-            Err(error) if is_circle(&error) => Ok(None),
+            // as in the package, a circle is an error where all links are followed
+            Err(error) if is_circle(&error) && !follows_all => Ok(None),
             Err(error) => Err(named(path, &error)),
         }
     }
