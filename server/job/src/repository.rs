@@ -6,12 +6,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use git::{Git, GitError};
+use serde::{Deserialize, Serialize};
 
 /// Address that stands for GitHub where the repository has no remote.
 const GITHUB: &str = "https://github.com";
 
 /// The repository whose workflow runs, as it was when the run began.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectRepository {
     /// Root of the working tree; the directory itself where there is no git.
     pub root: PathBuf,
@@ -33,7 +34,7 @@ pub struct ProjectRepository {
 }
 
 /// Places and format of a repository's storage.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GitStorage {
     pub git_dir: PathBuf,
     pub objects: PathBuf,

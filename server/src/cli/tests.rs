@@ -17,6 +17,7 @@ const EXAMPLES: &[&str] = &[
     "job run ci.yml",
     "job rm --all",
     "job step",
+    "job builtin call.json",
     "demo",
     "setup claude-code",
     "setup --repair",

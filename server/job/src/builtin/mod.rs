@@ -4,6 +4,7 @@
 
 mod artifact;
 mod cache;
+mod call_file;
 mod checkout;
 mod copy;
 mod inputs;
@@ -13,13 +14,16 @@ mod tools;
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::place::RunPlace;
 use crate::place::environment::Host;
 use crate::repository::ProjectRepository;
+pub use call_file::{CallFile, CallPart, serve};
 use inputs::Inputs;
 
 /// One action of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Builtin {
     ActionsRsToolchain,
     Cache,
@@ -63,7 +67,7 @@ const NAMES: [(&str, Builtin); 16] = [
 ];
 
 /// Files that a checkout of the user's repository gives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CheckoutMode {
     /// The working tree as it is, with what is not committed.
     #[default]
@@ -73,7 +77,7 @@ pub enum CheckoutMode {
 }
 
 /// Choices of the user for all steps.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct BuiltinOptions {
     pub checkout: CheckoutMode,
     /// Directories that stand for other repositories, by `owner/name` or `owner/name@ref`.
@@ -109,7 +113,7 @@ impl std::fmt::Debug for ActionCall<'_> {
 }
 
 /// Effects of an action on the steps after it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActionResult {
     pub outputs: Vec<(String, String)>,
     pub environment: Vec<(String, String)>,
@@ -121,7 +125,7 @@ pub struct ActionResult {
 }
 
 /// Reason for which an action had no effect: a sentence with the thing, the reason and the next step.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum BuiltinError {
     #[error("{0}")]
     Failed(String),
@@ -172,6 +176,27 @@ impl Builtin {
             Builtin::Checkout => Ok(checkout::run(&mut call)?),
             Builtin::DownloadArtifact => Ok(artifact::download(&mut call)?),
             Builtin::UploadArtifact => Ok(artifact::upload(&mut call)?),
+        }
+    }
+
+    /// Removes what a call has left that was killed: content without a name yet.
+    pub fn clean_up(self, place: &RunPlace, repository: &ProjectRepository) {
+        match self {
+            Builtin::Cache | Builtin::CacheSave => cache::clean_up(place, repository),
+            Builtin::UploadArtifact => artifact::clean_up(place),
+            Builtin::ActionsRsToolchain
+            | Builtin::CacheRestore
+            | Builtin::Checkout
+            | Builtin::DownloadArtifact
+            | Builtin::RustToolchain
+            | Builtin::SetupDotnet
+            | Builtin::SetupGo
+            | Builtin::SetupJava
+            | Builtin::SetupNode
+            | Builtin::SetupPython
+            | Builtin::SetupRuby
+            | Builtin::SetupRustToolchain
+            | Builtin::SetupUv => {}
         }
     }
 

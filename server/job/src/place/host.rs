@@ -3,8 +3,10 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 /// The environment of the user, taken once.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Host {
     pub variables: Vec<(OsString, OsString)>,
 }

@@ -24,6 +24,8 @@ pub use size::disk_size;
 use write::link;
 pub(crate) use write::{WithPath, write_durably};
 
+use serde::{Deserialize, Serialize};
+
 use crate::repository::ProjectRepository;
 
 /// Characters of a workflow's and of a job's name that a directory's name has.
@@ -32,8 +34,8 @@ const MAX_NAME: usize = 40;
 /// Directory of caches beside the runs. Names of runs end in a number, so none is equal.
 const CACHES: &str = "caches";
 
-/// Directories of one run, with the lock that it holds until it is dropped.
-#[derive(Debug)]
+/// Directories of one run, with the lock that it holds until it is dropped. A process that gets it from another one has no lock.
+#[derive(Debug, Serialize, Deserialize)]
 pub struct RunPlace {
     /// Name of the directory, which is the run's id.
     pub id: String,
@@ -60,7 +62,8 @@ pub struct RunPlace {
     pub protected: Vec<String>,
     /// True if the workspace is the user's own.
     pub is_in_place: bool,
-    _lock: File,
+    #[serde(skip)]
+    _lock: Option<File>,
 }
 
 impl RunPlace {
@@ -129,7 +132,7 @@ impl RunPlace {
             dir,
             protected: protected(repository),
             is_in_place,
-            _lock: lock,
+            _lock: Some(lock),
         };
         let all = [
             &place.workspace,

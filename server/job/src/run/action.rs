@@ -57,7 +57,7 @@ impl JobRun {
                 FoundAction::Builtin(builtin) => {
                     Some(self.run_builtin(open, builtin, &action.git_ref, inputs, uses))
                 }
-                FoundAction::Skipped => Some(Self::left_out(uses, "it is left out, as you said")),
+                FoundAction::Skipped => Some(left_out(uses, "it is left out, as you said")),
                 FoundAction::Absent => Some(self.absent(uses, "no directory and no cache has it")),
             },
         }
@@ -66,19 +66,11 @@ impl JobRun {
     /// The decision about an action that is not here.
     pub(super) fn absent(&self, uses: &str, why: &str) -> Ran {
         match self.setup.options.missing_actions {
-            MissingActions::Skip => Self::left_out(uses, why),
+            MissingActions::Skip => left_out(uses, why),
             MissingActions::Fail => Ran::failed(format!(
                 "The action '{uses}' is absent: {why}. Name a directory with --action {uses}=DIR, or leave such steps out with \
                  --missing-actions skip."
             )),
-        }
-    }
-
-    pub(super) fn left_out(uses: &str, why: &str) -> Ran {
-        Ran {
-            outcome: StepOutcome::Skipped,
-            reason: Some(format!("The action '{uses}' did not run: {why}.")),
-            outputs: EnvVariables::default(),
         }
     }
 
@@ -258,6 +250,15 @@ impl JobRun {
             }
         }
         self.close(&composite.open, ran);
+    }
+}
+
+/// The end of a step whose action does not run.
+fn left_out(uses: &str, why: &str) -> Ran {
+    Ran {
+        outcome: StepOutcome::Skipped,
+        reason: Some(format!("The action '{uses}' did not run: {why}.")),
+        outputs: EnvVariables::default(),
     }
 }
 

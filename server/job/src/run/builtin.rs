@@ -1,13 +1,12 @@
 //! Built-in actions as steps.
 
-use std::sync::PoisonError;
+use crate::builtin::{ActionCall, ActionResult, Builtin, BuiltinError, CallFile, CallPart};
+use crate::step::StepProgram;
+use crate::step::process::ProgramEnding;
 
-use crate::builtin::{ActionCall, ActionResult, Builtin, BuiltinError};
-use crate::report::Stream;
-use crate::step::process::OutputSink;
-
-use super::job::JobRun;
+use super::job::{JobRun, JobSetup};
 use super::open::{OpenStep, PostAction, Ran};
+use super::step::outcome_of;
 
 impl JobRun {
     pub(super) fn run_builtin(
@@ -18,9 +17,8 @@ impl JobRun {
         inputs: Vec<(String, String)>,
         uses: &str,
     ) -> Ran {
-        let done = self.call_builtin(open, version, &inputs, |call| builtin.run(call));
-        match done {
-            Ok(done) => {
+        match self.call_builtin(open, (builtin, CallPart::Main), version, &inputs) {
+            Ok(Ok(done)) => {
                 if done.has_post {
                     self.add_post(
                         open,
@@ -35,8 +33,26 @@ impl JobRun {
                 }
                 self.take_done(open, done)
             }
-            Err(BuiltinError::Absent(why)) => self.absent(uses, &why),
-            Err(BuiltinError::Failed(reason)) => Ran::failed(reason),
+            Ok(Err(BuiltinError::Absent(why))) => self.absent(uses, &why),
+            Ok(Err(BuiltinError::Failed(reason))) => Ran::failed(reason),
+            Err(ran) => ran,
+        }
+    }
+
+    /// Runs the post part of a built-in action.
+    pub(super) fn post_builtin(
+        &mut self,
+        open: &OpenStep,
+        builtin: Builtin,
+        version: &str,
+        inputs: &[(String, String)],
+    ) -> Ran {
+        match self.call_builtin(open, (builtin, CallPart::Post), version, inputs) {
+            Ok(Ok(_)) => Ran::succeeded(),
+            Ok(Err(BuiltinError::Absent(reason) | BuiltinError::Failed(reason))) => {
+                Ran::failed(reason)
+            }
+            Err(ran) => ran,
         }
     }
 
@@ -59,14 +75,15 @@ impl JobRun {
         }
     }
 
-    /// Calls a built-in action. Its lines are the step's output.
-    pub(super) fn call_builtin<T>(
+    /// Calls a built-in action in a separate process, under the supervisor and with the limits of a step. Its lines are the step's
+    /// output. The outer error is the end of a call without an answer, such as a cancelled one.
+    fn call_builtin(
         &mut self,
         open: &OpenStep,
+        (builtin, part): (Builtin, CallPart),
         version: &str,
         inputs: &[(String, String)],
-        call: impl FnOnce(ActionCall) -> Result<T, BuiltinError>,
-    ) -> Result<T, BuiltinError> {
+    ) -> Result<Result<ActionResult, BuiltinError>, Ran> {
         let output = self.output_of(open, "");
         let state = self
             .state
@@ -81,24 +98,46 @@ impl JobRun {
             .into_iter()
             .map(|(name, value)| (text(name), text(value)))
             .collect();
-        let mut print = |line: &str| {
-            let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
-            output.output(Stream::Stdout, format!("{line}\n").as_bytes());
-        };
-        let done = call(ActionCall {
-            version,
-            inputs,
-            place: &self.setup.place,
-            repository: &self.setup.repository,
-            environment: &environment,
-            print: &mut print,
-            options: &self.setup.options.builtin,
-            state: state.as_pairs(),
-        });
-        output
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .finish();
-        done
+        let written = CallFile::write(
+            builtin,
+            part,
+            &ActionCall {
+                version,
+                inputs,
+                place: &self.setup.place,
+                repository: &self.setup.repository,
+                environment: &environment,
+                print: &mut |_| {},
+                options: &self.setup.options.builtin,
+                state: state.as_pairs(),
+            },
+        );
+        let file = written
+            .map_err(|error| Ran::failed(format!("The action cannot be called: {error}")))?;
+        let program = builtin_program(&self.setup, &file);
+        let ended = self.supervise(open, &program, &output);
+        let (ending, _) = ended.map_err(Ran::failed)?;
+        if ending == ProgramEnding::Exited(0) {
+            return Ok(file.answer());
+        }
+        builtin.clean_up(&self.setup.place, &self.setup.repository);
+        let (outcome, reason) = outcome_of(ending);
+        Err(Ran {
+            outcome,
+            reason,
+            ..Ran::succeeded()
+        })
+    }
+}
+
+/// This program with its hidden command, in the user's environment as the run got it: the step's own is in the call.
+fn builtin_program(setup: &JobSetup, file: &CallFile) -> StepProgram {
+    let mut arguments = setup.supervisor.builtin.clone();
+    arguments.push(file.path().into());
+    StepProgram {
+        program: setup.supervisor.program.clone(),
+        arguments,
+        directory: setup.place.dir.clone(),
+        environment: setup.options.builtin.host.variables.clone(),
     }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::action::{ActionFile, ActionRuns};
-use crate::builtin::BuiltinError;
 use crate::template::{TemplateToken, expand_variables};
 use crate::workflow::{StepAction, WorkflowStep};
 
@@ -73,12 +72,7 @@ impl JobRun {
         self.report().step_started(&open.name);
         let ran = match &post.action {
             PostAction::Builtin { builtin, version } => {
-                match self.call_builtin(&open, version, &post.inputs, |call| builtin.post(call)) {
-                    Ok(_) => Ran::succeeded(),
-                    Err(BuiltinError::Absent(reason) | BuiltinError::Failed(reason)) => {
-                        Ran::failed(reason)
-                    }
-                }
+                self.post_builtin(&open, *builtin, version, &post.inputs)
             }
             PostAction::Node { using, script } => {
                 let github = open.github.clone();

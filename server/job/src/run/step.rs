@@ -7,6 +7,7 @@ use std::time::Instant;
 use crate::contexts::At;
 use crate::report::Level;
 use crate::state::{EnvVariables, StepOutcome, StepResult};
+use crate::step::StepProgram;
 use crate::step::command_files::{CommandFiles, FileCommands};
 use crate::step::output::{OutputCommands, StepOutput};
 use crate::step::process::{OutputSink, ProgramEnding, ProgramLimits, Ready, end_orphans};
@@ -254,33 +255,36 @@ impl JobRun {
             Err(reason) => return Ran::failed(reason),
         };
         let output = self.output_of(open, &program.header);
-        let sink: Arc<Mutex<dyn OutputSink>> = Arc::clone(&output) as Arc<Mutex<dyn OutputSink>>;
-        let supervisor = match self.take_supervisor() {
-            Ok(supervisor) => supervisor,
-            Err(error) => {
-                return Ran::failed(format!(
-                    "The supervisor of the step cannot be started: {error}"
-                ));
-            }
-        };
+        match self.supervise(open, &program.program, &output) {
+            Ok((ending, asked)) => self.take_over(open, &output, ending, files.read(), asked),
+            Err(reason) => Ran::failed(reason),
+        }
+    }
+
+    /// Runs a program under a supervisor to its end. The error is a sentence about its start.
+    pub(super) fn supervise(
+        &mut self,
+        open: &OpenStep,
+        program: &StepProgram,
+        output: &Arc<Mutex<StepOutput>>,
+    ) -> Result<(ProgramEnding, OutputCommands), String> {
+        let sink: Arc<Mutex<dyn OutputSink>> = Arc::clone(output) as Arc<Mutex<dyn OutputSink>>;
+        let supervisor = self
+            .take_supervisor()
+            .map_err(|error| format!("The supervisor of the step cannot be started: {error}"))?;
         let limits = ProgramLimits {
             deadline: open.deadline,
             stop: &self.setup.stop,
         };
         let next = self.setup.supervisor.start();
-        let ended = supervisor.run(&program.program, &limits, &sink);
+        let ended = supervisor.run(program, &limits, &sink);
         self.ready = next.ok();
         let asked = output
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .finish();
-        let ended = match ended {
-            Ok(ended) => ended,
-            Err(error) => {
-                let program = program.program.program.display();
-                return Ran::failed(format!("{program} cannot be started: {error}"));
-            }
-        };
+        let ended = ended
+            .map_err(|error| format!("{} cannot be started: {error}", program.program.display()))?;
         self.leftovers.retain_mut(|left| !left.are_gone());
         if ended.ending == ProgramEnding::SupervisorLost {
             end_orphans(
@@ -290,7 +294,7 @@ impl JobRun {
             );
         }
         self.leftovers.push(ended.leftovers);
-        self.take_over(open, &output, ended.ending, files.read(), asked)
+        Ok((ended.ending, asked))
     }
 
     /// The variables of a step's program.
@@ -376,42 +380,48 @@ impl JobRun {
                 .set(name, value);
         }
         let outputs = asked.outputs.into_iter().chain(written.outputs).collect();
-        let (outcome, reason) = match ending {
-            ProgramEnding::Exited(0) if errors.is_empty() => (StepOutcome::Success, None),
-            ProgramEnding::Exited(0) => (StepOutcome::Failure, Some(errors.join(" "))),
-            ProgramEnding::Exited(code) => (
-                StepOutcome::Failure,
-                Some(format!("Process completed with exit code {code}.")),
-            ),
-            ProgramEnding::Killed(signal) => {
-                let code = 128 + signal;
-                (
-                    StepOutcome::Failure,
-                    Some(format!(
-                        "Process completed with exit code {code}: signal {signal} ended it."
-                    )),
-                )
+        let (outcome, reason) = match outcome_of(ending) {
+            (StepOutcome::Success, _) if !errors.is_empty() => {
+                (StepOutcome::Failure, Some(errors.join(" ")))
             }
-            ProgramEnding::TimedOut => (
-                StepOutcome::Failure,
-                Some("The action has timed out: its timeout-minutes are over.".to_owned()),
-            ),
-            ProgramEnding::Cancelled => (
-                StepOutcome::Cancelled,
-                Some("The operation was canceled.".to_owned()),
-            ),
-            ProgramEnding::SupervisorLost => (
-                StepOutcome::Failure,
-                Some(
-                    "The supervisor of the step was killed, and its processes were ended."
-                        .to_owned(),
-                ),
-            ),
+            other => other,
         };
         Ran {
             outcome,
             reason,
             outputs,
         }
+    }
+}
+
+/// The outcome of a step whose program has ended so, with the reason.
+pub(super) fn outcome_of(ending: ProgramEnding) -> (StepOutcome, Option<String>) {
+    match ending {
+        ProgramEnding::Exited(0) => (StepOutcome::Success, None),
+        ProgramEnding::Exited(code) => (
+            StepOutcome::Failure,
+            Some(format!("Process completed with exit code {code}.")),
+        ),
+        ProgramEnding::Killed(signal) => {
+            let code = 128 + signal;
+            (
+                StepOutcome::Failure,
+                Some(format!(
+                    "Process completed with exit code {code}: signal {signal} ended it."
+                )),
+            )
+        }
+        ProgramEnding::TimedOut => (
+            StepOutcome::Failure,
+            Some("The action has timed out: its timeout-minutes are over.".to_owned()),
+        ),
+        ProgramEnding::Cancelled => (
+            StepOutcome::Cancelled,
+            Some("The operation was canceled.".to_owned()),
+        ),
+        ProgramEnding::SupervisorLost => (
+            StepOutcome::Failure,
+            Some("The supervisor of the step was killed, and its processes were ended.".to_owned()),
+        ),
     }
 }

@@ -29,6 +29,8 @@ const END_TIMEOUT: Duration = Duration::from_secs(6);
 pub struct SupervisorCommand {
     pub program: PathBuf,
     pub arguments: Vec<OsString>,
+    /// Its hidden command for a built-in action; the file of the call comes last.
+    pub builtin: Vec<OsString>,
 }
 
 /// A supervisor that waits for its program. It is started ahead of its step, which then need not wait for it.

@@ -8,6 +8,7 @@ mod screen;
 mod setting;
 mod ticker;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -45,6 +46,15 @@ enum JobCommand {
     /// Supervise the program of one step (runs start it)
     #[command(hide = true, after_help = "Examples:\n  backstitch job step")]
     Step,
+    /// Run the built-in action of one step (runs start it)
+    #[command(
+        hide = true,
+        after_help = "Examples:\n  backstitch job builtin call.json"
+    )]
+    Builtin {
+        /// File with the call
+        file: PathBuf,
+    },
 }
 
 impl TerminalCommand for JobArgs {
@@ -54,6 +64,7 @@ impl TerminalCommand for JobArgs {
             JobCommand::Run(_) => records("job run"),
             JobCommand::Rm(_) => records("job rm"),
             JobCommand::Step => records("job step"),
+            JobCommand::Builtin { .. } => records("job builtin"),
         }
     }
 }
@@ -66,6 +77,10 @@ pub fn run(args: JobArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode>
         JobCommand::Rm(args) => rm::run(&args, out),
         JobCommand::Step => {
             backstitch_job::step::supervise::supervise()?;
+            Ok(ExitCode::SUCCESS)
+        }
+        JobCommand::Builtin { file } => {
+            backstitch_job::builtin::serve(&file)?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -415,6 +415,7 @@ fn setup_of(
         supervisor: SupervisorCommand {
             program: std::env::current_exe()?,
             arguments: vec!["job".into(), "step".into()],
+            builtin: vec!["job".into(), "builtin".into()],
         },
         masks,
         stop: StopRequest::new()?,

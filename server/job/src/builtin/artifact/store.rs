@@ -16,6 +16,9 @@ use crate::place::{WithPath, create_private, remove_tree, write_durably};
 const RECORD: &str = "artifact.json";
 const FILES: &str = "files";
 
+/// Name of an artifact that is not complete. A run has one upload at a time.
+const NEW: &str = ".new";
+
 /// Characters that neither an artifact's name nor a path in it has, as on GitHub.
 const FORBIDDEN: [(char, &str); 9] = [
     ('"', "Double quote \""),
@@ -111,7 +114,7 @@ pub(super) fn all(dir: &Path) -> io::Result<Vec<Artifact>> {
 /// Stores an artifact; one with the same name is replaced.
 pub(super) fn put(dir: &Path, name: &str, files: &[ArtifactFile]) -> io::Result<Artifact> {
     create_private(dir)?;
-    let new = dir.join(format!(".new-{}", std::process::id()));
+    let new = dir.join(NEW);
     remove_tree(&new)?;
     let stored = store(dir, &new, name, files);
     if stored.is_err() {
@@ -119,6 +122,12 @@ pub(super) fn put(dir: &Path, name: &str, files: &[ArtifactFile]) -> io::Result<
         let _ = remove_tree(&new);
     }
     stored
+}
+
+/// Removes an artifact that is not complete.
+pub(super) fn clean_up(dir: &Path) {
+    // it is not listed in any case, and goes with the run
+    let _ = remove_tree(&dir.join(NEW));
 }
 
 fn store(dir: &Path, new: &Path, name: &str, files: &[ArtifactFile]) -> io::Result<Artifact> {

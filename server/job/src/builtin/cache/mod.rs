@@ -6,6 +6,8 @@ mod store;
 use super::target::check_allowed;
 use super::{ActionCall, ActionResult};
 use crate::glob::{FollowLinks, Globs, SearchRules};
+use crate::place::RunPlace;
+use crate::repository::ProjectRepository;
 use archive::Base;
 use store::{CacheEntry, CacheStore};
 
@@ -54,6 +56,11 @@ pub(super) fn post(call: &mut ActionCall<'_>) -> Result<ActionResult, String> {
         return Ok(ActionResult::default());
     }
     save_key(call, &key)
+}
+
+/// Removes a cache whose process was killed while it saved.
+pub(super) fn clean_up(place: &RunPlace, repository: &ProjectRepository) {
+    CacheStore::of(place, repository).clean_up(place);
 }
 
 fn required_key<'a>(call: &ActionCall<'a>) -> Result<&'a str, String> {

@@ -106,6 +106,17 @@ impl CacheStore {
         Ok(entries)
     }
 
+    /// Directory of a cache that is not complete. A run saves one at a time.
+    fn new_dir(&self, place: &RunPlace) -> PathBuf {
+        self.dir.join(format!(".new-{}", place.id))
+    }
+
+    /// Removes a cache of this run that is not complete.
+    pub fn clean_up(&self, place: &RunPlace) {
+        // it is not listed in any case
+        let _ = remove_tree(&self.new_dir(place));
+    }
+
     /// Stores files and directories under a key. Returns the size, or none if another run was faster.
     pub fn save(
         &self,
@@ -115,9 +126,7 @@ impl CacheStore {
         found: &[PathBuf],
     ) -> io::Result<Option<u64>> {
         create_private(&self.dir)?;
-        let new = self
-            .dir
-            .join(format!(".new-{}-{}", place.id, std::process::id()));
+        let new = self.new_dir(place);
         remove_tree(&new)?;
         let stored = self.store(&new, place, paths, key, found);
         if !matches!(stored, Ok(Some(_))) {

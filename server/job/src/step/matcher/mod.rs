@@ -1,6 +1,6 @@
 //! Problem matchers: patterns that find messages with their places in the output of steps.
 //!
-//! A job has one list of matchers. Each step reads its lines with all of them, from a state of its own.
+//! A job has one list of matchers. Each step reads its lines with all of them, and begins with no line found.
 
 mod config;
 mod ecmascript;
