@@ -130,3 +130,81 @@ fn absent_actions() {
         "acme/lint@v2"
     );
 }
+
+/// The `pre` of an action in a composite action runs before the first step, with its inputs. `main` and `post` have its state.
+/// Those of the workspace do not run, and that is reported, as by GitHub's runner.
+#[test]
+fn nested_pre_parts_run_at_the_jobs_beginning() {
+    let part = |part: &str| {
+        format!(
+            "const fs = require('fs');\nconst env = process.env;\nfs.appendFileSync(env.RUNNER_TEMP + '/order', `{part} ${{env.INPUT_WHO}} ${{env.STATE_from}} ${{env.MINE}} ${{env.GITHUB_ACTION_REPOSITORY}}\\n`);\nif ('{part}' == 'pre') fs.appendFileSync(env.GITHUB_STATE, `from=${{env.INPUT_WHO}}\\n`);\n"
+        )
+    };
+    let inner = "name: i\ninputs: {who: {default: nobody}}\nruns: {using: node20, pre: pre.js, main: main.js, post: post.js}\n";
+    let never = "name: n\nruns: {using: node20, pre: ../inner/pre.js, pre-if: failure(), main: ../inner/main.js}\n";
+    let middle = "name: m\ninputs: {who: {}}\nruns:\n  using: composite\n  steps:\n    - {run: 'true', shell: sh}\n    - uses: acme/inner@v1\n      env: {MINE: 'of ${{ inputs.who }}'}\n      with: {who: '${{ inputs.who }}'}\n";
+    let outer = "name: o\nruns:\n  using: composite\n  steps:\n    - uses: acme/middle@v1\n      with: {who: one}\n    - uses: acme/never@v1\n";
+    let world = workflow_with(
+        &job("
+- run: echo step >> $RUNNER_TEMP/order
+- uses: acme/outer@v1
+- if: false
+  uses: acme/middle@v1
+  with: {who: two}
+- uses: actions/checkout@v4
+- {id: local, uses: ./actions/inner, with: {who: local}}
+"),
+        &[
+            ("actions/inner/action.yml", inner),
+            ("actions/inner/pre.js", &part("pre")),
+            ("actions/inner/main.js", &part("main")),
+            ("actions/inner/post.js", &part("post")),
+            ("actions/never/action.yml", never),
+            ("actions/middle/action.yml", middle),
+            ("actions/outer/action.yml", outer),
+        ],
+    );
+    let actions = ["inner", "never", "middle", "outer"];
+    let named: Vec<String> = actions
+        .iter()
+        .map(|name| format!("--action=acme/{name}=actions/{name}"))
+        .collect();
+    let named: Vec<&str> = named.iter().map(String::as_str).collect();
+    let ran = run(&world, &named);
+    assert_eq!(ran.result(), "success", "{:#}\n{}", ran.report, ran.log());
+    let order = std::fs::read_to_string(ran.place.join("files/temp/order")).expect("a file");
+    let order: Vec<&str> = order.lines().collect();
+    assert_eq!(
+        order,
+        [
+            "pre one undefined of one acme/inner",
+            "pre two undefined of two acme/inner",
+            "step",
+            "main one one of one acme/inner",
+            "main undefined undefined undefined acme/never",
+            "main local undefined undefined undefined",
+            "post local undefined undefined undefined",
+            // its `pre` has run, although its step has not
+            "post two two of two acme/inner",
+            "post one one of one acme/inner",
+        ],
+        "{}",
+        ran.log()
+    );
+    let outcomes = ran.outcomes();
+    let at = |name: &str| {
+        outcomes
+            .iter()
+            .position(|one| one == name)
+            .unwrap_or_else(|| panic!("{name} in {outcomes:#?}"))
+    };
+    assert!(
+        at("Pre Run acme/outer@v1 success") < at("Run echo step >> $RUNNER_TEMP/order success")
+    );
+    assert!(at("Pre Run acme/never@v1 skipped") < at("Pre Run acme/outer@v1 success"));
+    let shown = world
+        .run([&["job", "run", "ci.yml"][..], &named].concat())
+        .stdout;
+    let said = "`pre` execution is not supported for local action from './actions/inner'";
+    assert!(shown.contains(said), "{shown}");
+}

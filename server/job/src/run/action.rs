@@ -17,7 +17,7 @@ use super::own::export;
 use super::uses::{FoundAction, MissingActions, UsesText, action_file};
 
 /// Composite actions within one another, as on GitHub.
-const MAX_DEPTH: usize = 10;
+pub(super) const MAX_DEPTH: usize = 10;
 
 impl JobRun {
     /// Runs an action; none if a composite action was entered, whose steps come next.
@@ -113,6 +113,12 @@ impl JobRun {
             }
             ActionRuns::Node(node) => {
                 let using = &node.using.value;
+                let is_local = matches!(UsesText::parse(uses), UsesText::Workspace(_));
+                if is_local && node.pre.is_some() {
+                    let notice =
+                        format!("`pre` execution is not supported for local action from '{uses}'");
+                    self.report().notice(&notice);
+                }
                 if let Some(post) = &node.post {
                     let action = PostAction::Node {
                         using: using.clone(),

@@ -17,6 +17,7 @@ mod listing;
 mod open;
 mod own;
 mod posts;
+mod pre;
 mod script;
 mod step;
 mod uses;

@@ -12,6 +12,9 @@ use crate::workflow::WorkflowStep;
 
 use super::environment::Layers;
 
+/// The front of the name of a `pre` part.
+pub(super) const PRE: &str = "Pre ";
+
 /// A part of an action that runs at the job's end.
 #[derive(Clone, Debug)]
 pub(super) struct Post {

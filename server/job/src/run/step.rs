@@ -25,23 +25,9 @@ impl JobRun {
     pub(super) fn run_step(&mut self, step: &WorkflowStep, path: Vec<usize>) {
         let mut open = self.open(step, path);
         open.name.name = self.display_name(&open);
-        let env = step
-            .env
-            .as_ref()
-            .map(|env| expand_variables(env, &self.at_step(&open)));
-        match env.transpose() {
-            Ok(env) => {
-                let env = env.unwrap_or_default();
-                open.env.extend(
-                    env.iter()
-                        .map(|(name, value)| (name.as_str(), value.as_str())),
-                );
-            }
-            Err(error) => {
-                let reason = self.template_error(&open.name.file, &error);
-                self.report().step_started(&open.name);
-                return self.close(&open, Ran::failed(reason));
-            }
+        if let Err(reason) = self.add_step_env(&mut open) {
+            self.report().step_started(&open.name);
+            return self.close(&open, Ran::failed(reason));
         }
         open.name.name = self.display_name(&open);
         match holds(&step.condition, &self.at_step(&open)) {
@@ -88,6 +74,20 @@ impl JobRun {
         if let Some(ran) = ran {
             self.close(&open, ran);
         }
+    }
+
+    /// Adds the variables of the step's `env`. The error is a sentence.
+    pub(super) fn add_step_env(&self, open: &mut OpenStep) -> Result<(), String> {
+        let Some(env) = &open.step.env else {
+            return Ok(());
+        };
+        let env = expand_variables(env, &self.at_step(open))
+            .map_err(|error| self.template_error(&open.name.file, &error))?;
+        open.env.extend(
+            env.iter()
+                .map(|(name, value)| (name.as_str(), value.as_str())),
+        );
+        Ok(())
     }
 
     pub(super) fn open(&mut self, step: &WorkflowStep, path: Vec<usize>) -> OpenStep {
