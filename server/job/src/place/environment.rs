@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub use super::host::Host;
 use super::shims::shell_word;
 use super::{
-    RunPlace, WithPath, cargo_home, create_private, python, rustup_home, shims, write_durably,
+    RunPlace, WithPath, cargo_home, create_private, python, rustup_home, shims, write_for_run,
 };
 
 /// Scheme that no program knows: git leads pushes there.
@@ -228,7 +228,7 @@ fn git_settings(all: &mut Variables, place: &RunPlace, shims: &Path) -> io::Resu
     }
     let global = place.home.join(".gitconfig");
     if !global.exists() {
-        write_durably(&global, text.as_bytes()).with_path(&global)?;
+        write_for_run(&global, text.as_bytes()).with_path(&global)?;
     }
     all.set("GIT_CONFIG_NOSYSTEM", "1");
     // `git config --system` writes here; only root could write the real one

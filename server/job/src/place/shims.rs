@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::host::Host;
-use super::{RunPlace, WithPath, create_private, write_durably};
+use super::{RunPlace, WithPath, create_private, write_for_run};
 use crate::step::shell::find_program;
 
 const PROGRAMS: [&str; 3] = ["ssh", "scp", "sftp"];
@@ -22,7 +22,7 @@ pub(super) fn make(place: &RunPlace, host: &Host) -> io::Result<PathBuf> {
     create_private(&shims)?;
     let ssh = place.home.join(".ssh");
     let config = shims.join("ssh_config");
-    write_durably(&config, ssh_config(&ssh).as_bytes())?;
+    write_for_run(&config, ssh_config(&ssh).as_bytes())?;
     for program in PROGRAMS {
         let Some(real) = real_program(program, host) else {
             continue;
@@ -72,7 +72,7 @@ fn numbers(path: &Path) -> Vec<u64> {
 }
 
 pub(crate) fn write_program(file: &Path, text: &str) -> io::Result<()> {
-    write_durably(file, text.as_bytes())?;
+    write_for_run(file, text.as_bytes())?;
     fs::set_permissions(file, fs::Permissions::from_mode(0o700)).with_path(file)
 }
 

@@ -19,15 +19,7 @@ impl<T> WithPath<T> for io::Result<T> {
 
 /// Writes a private file as a whole: after a crash it has the old text or the new one.
 pub(crate) fn write_durably(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut name = file.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".new.{}", std::process::id()));
-    let new = file.with_file_name(name);
-    let written = write_new(&new, bytes).and_then(|()| fs::rename(&new, file));
-    if let Err(error) = written {
-        // the old file stays, and a part of the new one helps nobody
-        let _ = fs::remove_file(&new);
-        return Err(error).with_path(file);
-    }
+    replace(file, bytes, |new| new.sync_all())?;
     match file.parent() {
         Some(dir) => File::open(dir)
             .and_then(|dir| dir.sync_all())
@@ -36,8 +28,30 @@ pub(crate) fn write_durably(file: &Path, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
+/// Writes a private file that only its run needs. A run does not outlive a crash of the machine, so nothing is synced.
+pub(crate) fn write_for_run(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace(file, bytes, |_| Ok(()))
+}
+
+fn replace(
+    file: &Path,
+    bytes: &[u8],
+    finish: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".new.{}", std::process::id()));
+    let new = file.with_file_name(name);
+    let written = write_new(&new, bytes).and_then(|written| finish(&written));
+    if let Err(error) = written.and_then(|()| fs::rename(&new, file)) {
+        // the old file stays, and a part of the new one helps nobody
+        let _ = fs::remove_file(&new);
+        return Err(error).with_path(file);
+    }
+    Ok(())
+}
+
 /// Writes a file that was not there: a link that a step made under its name is not followed.
-fn write_new(file: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_new(file: &Path, bytes: &[u8]) -> io::Result<File> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -49,7 +63,7 @@ fn write_new(file: &Path, bytes: &[u8]) -> io::Result<()> {
         .mode(0o600)
         .open(file)?;
     new.write_all(bytes)?;
-    new.sync_all()
+    Ok(new)
 }
 
 /// Makes a link. One that is there stays as it is.
