@@ -75,7 +75,7 @@ fn steps(report: &mut Report, place: &Place<'_>, count: u16, runs: usize) -> Res
         })
     };
     let times = alternating(runs, ours, by_shell)?;
-    let most = times.1.median() * 1.2 + STEP_COST * f64::from(count);
+    let most = (times.1.median() * 1.2 + STEP_COST * f64::from(count)).round();
     let limit = "bash -e for each script";
     report.times(&steps, "job run", limit, &times, Goal::AtMost(most));
     let Some(act) = act() else { return Ok(()) };
