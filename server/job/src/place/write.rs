@@ -19,7 +19,7 @@ impl<T> WithPath<T> for io::Result<T> {
 
 /// Writes a private file as a whole: after a crash it has the old text or the new one.
 pub(crate) fn write_durably(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace(file, bytes, |new| new.sync_all())?;
+    replace(file, bytes, File::sync_all)?;
     match file.parent() {
         Some(dir) => File::open(dir)
             .and_then(|dir| dir.sync_all())

@@ -76,7 +76,7 @@ impl WorkflowSetup {
     }
 
     /// The reason why a job's condition does not hold.
-    pub(super) fn skip_reason(&self, job: &WorkflowJob, needs: &Needs) -> String {
+    pub(super) fn skip_reason(job: &WorkflowJob, needs: &Needs) -> String {
         let results = job
             .needs
             .iter()

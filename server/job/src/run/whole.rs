@@ -152,7 +152,7 @@ impl WorkflowSetup {
         match self.job_holds(job, &facts, needs) {
             Ok(true) => {}
             Ok(false) => {
-                let reason = self.skip_reason(job, needs);
+                let reason = Self::skip_reason(job, needs);
                 return without(StepOutcome::Skipped, reason);
             }
             Err(reason) => return without(StepOutcome::Failure, reason),

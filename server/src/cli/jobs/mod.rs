@@ -1,5 +1,6 @@
 //! `job`: jobs of CI workflows on this machine.
 
+mod announce;
 mod files;
 mod list;
 mod rm;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 use std::{fs, thread};
 
-use backstitch_core::config::{AbsentActions, Config, Key};
+use backstitch_core::config::{AbsentActions, Config};
 use backstitch_job::builtin::{BuiltinOptions, CheckoutMode};
 use backstitch_job::expr::{Dict, Value};
 use backstitch_job::place::environment::{EnvironmentOptions, Host};
@@ -33,8 +33,8 @@ use crate::cli::options::GlobalArgs;
 use crate::jobs;
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 use crate::terminal::out::{self, Out};
-use crate::terminal::questions;
 
+use super::announce::{Announcement, announce};
 use super::files::pairs_of;
 use super::list::{counted, read_workflow, workflow_file};
 use super::screen::RunScreen;
@@ -146,7 +146,12 @@ pub fn run(args: &JobRunArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitC
         .iter()
         .filter(|job| args.job.as_ref().is_none_or(|id| *id == job.id))
         .collect();
-    if !announce(args, &setup, &chosen, &text, out)? {
+    let said = Announcement {
+        yes: args.yes,
+        event: args.event.as_deref(),
+        names_variables: !args.inherit_env.is_empty(),
+    };
+    if !announce(&said, &setup, &chosen, &text, out)? {
         return Err(CliError::new(ExitKind::Declined, "nothing has run"));
     }
     let screen = Arc::new(Mutex::new(RunScreen::new(out, out.json)));
@@ -241,110 +246,6 @@ fn check_choice(args: &JobRunArgs, workflow: &Workflow) -> CliResult<()> {
         .hint("name it by its id, its name, or its number from 1"));
     }
     Ok(())
-}
-
-/// Shows what is absent, refused, and reaches out, before the first step. False if the user declines.
-fn announce(
-    args: &JobRunArgs,
-    setup: &WorkflowSetup,
-    jobs: &[&JobListing],
-    text: &str,
-    out: &Out,
-) -> CliResult<bool> {
-    let workflow = &setup.workflow;
-    let inherited = &setup.environment.inherit;
-    if !inherited.is_empty() {
-        let source = if args.inherit_env.is_empty() {
-            Key::InheritEnv.name()
-        } else {
-            "--inherit-env"
-        };
-        out.note(
-            "warning",
-            &format!(
-                "steps get variables of yours: {} ({source})",
-                inherited.join(", ")
-            ),
-        );
-    }
-    if args.user_home {
-        out.note(
-            "warning",
-            "steps get your own home directory, with its logins (--user-home)",
-        );
-    }
-    if args.in_place {
-        out.note(
-            "warning",
-            "steps change the files of the project itself (--in-place)",
-        );
-    }
-    if let Some(event) = &args.event
-        && !workflow
-            .events
-            .iter()
-            .any(|(known, _)| known.value == *event)
-    {
-        out.note(
-            "warning",
-            &format!("{}: no event {event} starts it", workflow.file),
-        );
-    }
-    for job in jobs {
-        for absent in &job.absent {
-            out.note(
-                "warning",
-                &format!(
-                    "{}: the action {} (line {}) is absent",
-                    job.id, absent.text, absent.line
-                ),
-            );
-        }
-    }
-    let reaching: Vec<String> = jobs
-        .iter()
-        .flat_map(|job| {
-            job.reaching
-                .iter()
-                .map(move |note| format!("line {}: {}", note.line, note.text))
-        })
-        .collect();
-    if reaching.is_empty() || args.yes || is_known(&setup.jobs_dir, text) {
-        return Ok(true);
-    }
-    out.note(
-        "warning",
-        &format!(
-            "this workflow has {} that can reach out of the run:",
-            counted(reaching.len(), "command")
-        ),
-    );
-    for line in &reaching {
-        out.note("warning", line);
-    }
-    if questions::can_ask() && !out.json && !questions::ask("Run it?")? {
-        return Ok(false);
-    }
-    remember(&setup.jobs_dir, text);
-    Ok(true)
-}
-
-/// File that marks a workflow text whose commands the user has seen.
-fn mark_of(jobs_dir: &Path, text: &str) -> PathBuf {
-    jobs_dir
-        .join("seen")
-        .join(backstitch_job::run::digest(text))
-}
-
-fn is_known(jobs_dir: &Path, text: &str) -> bool {
-    mark_of(jobs_dir, text).exists()
-}
-
-fn remember(jobs_dir: &Path, text: &str) {
-    let mark = mark_of(jobs_dir, text);
-    // without the mark the commands are shown again
-    let _ = mark.parent().map(fs::create_dir_all);
-    let _ = fs::write(mark, "");
 }
 
 fn setup_of(
