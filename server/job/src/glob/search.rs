@@ -135,21 +135,15 @@ impl Search<'_> {
             FollowLinks::None => fs::symlink_metadata(path),
             FollowLinks::All | FollowLinks::Into(_) => fs::metadata(path),
         };
-        let is_circle =
-            |error: &io::Error| error.raw_os_error() == Some(Errno::LOOP.raw_os_error());
-        let follows_all = matches!(self.rules.follow, FollowLinks::All);
+        // the package fails at a circle, and below a file
+        let is_nothing = |error: &io::Error| {
+            matches!(self.rules.follow, FollowLinks::Into(_))
+                && (error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
+                    || error.kind() == io::ErrorKind::NotADirectory)
+        };
         match found {
             Ok(metadata) => Ok(Some(metadata)),
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) =>
-            {
-                Ok(None)
-            }
-            // as in the package, a circle is an error where all links are followed
-            Err(error) if is_circle(&error) && !follows_all => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound || is_nothing(&error) => Ok(None),
             Err(error) => Err(named(path, &error)),
         }
     }
