@@ -1,4 +1,4 @@
-//! What a run says before its first step: what it gets of the user's, what is absent, and what reaches out.
+//! Warnings of a run before its first step: choices that widen it, actions that are absent, commands that reach out.
 
 use std::fs;
 use std::path::{Path, PathBuf};
