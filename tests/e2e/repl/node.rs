@@ -5,6 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use super::python::{Program, ask};
 use crate::control::Watcher;
 use crate::lsp::client::{Client, Editor};
 use crate::support::World;
@@ -140,6 +141,118 @@ bs.off();
         "state 7\n160\ninstead\n2 true\nRaised not this one\n"
     );
     assert_eq!(world.json(["pauses"])["pauses"], Value::Array(Vec::new()));
+}
+
+/// Names that an input declares stay for the session, and `await` takes settled promises. It is so with the local names of a
+/// module, and at a call, where no `eval` is given. Another session begins without them.
+#[test]
+fn names_and_awaits_of_a_session() {
+    let Some(node) = node() else {
+        eprintln!("skipped: names_and_awaits_of_a_session: no node is here");
+        assert!(std::env::var_os("CI").is_none(), "node is missing");
+        return;
+    };
+    let world = World::committed(&[("a.txt", "a\n")]);
+    world.ok(["checkpoint"]);
+    world.ok(["breakpoint", "add", "function", "plan"]);
+    let client = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../server/clients/js/src/index.js"
+    );
+    let source = format!(
+        "import bs from {client:?};
+bs.on();
+const plan = (x) => x * 2;
+const seven = async () => 7;
+const slow = async () => {{ await null; return 8; }};
+let count = 1;
+await null;
+bs.pause('here', (s) => eval(s));
+console.log(count, bs.call(plan, 3));
+bs.off();
+"
+    );
+    world.write("program.mjs", &source);
+    let mut watcher = Watcher::start(&world);
+    let mut command = world.command(&node);
+    command.arg("program.mjs");
+    let program = Program::spawn(command);
+    watcher.until("held");
+    let compare = |pause: &str, expected: &[(&str, &str)]| {
+        let inputs: Vec<&str> = expected.iter().map(|(input, _)| *input).collect();
+        for ((input, answer), entry) in expected.iter().zip(ask(&world, pause, &inputs)) {
+            let output = entry["output"].as_str().expect("text");
+            assert!(
+                output.starts_with(answer) && output.is_empty() == answer.is_empty(),
+                "{input}: {entry:#}"
+            );
+        }
+    };
+    compare(
+        "p1",
+        &[
+            ("const { a, b: [c] } = { a: 1, b: [await seven()] }", ""),
+            ("a + c", "8"),
+            (
+                "class Plan { text = 'const await' }; new Plan()",
+                "Plan { text: 'const await' }",
+            ),
+            ("count = await seven()", "7"),
+            (
+                "let sum = 0; for await (const n of [seven(), 1]) sum += n; sum",
+                "8",
+            ),
+            ("const r = await slow()", "Error: the promise is pending"),
+            (
+                "await nowhere",
+                "ReferenceError: nowhere is not defined\n    at eval (<repl>:1:",
+            ),
+            ("await undefined", "undefined"),
+        ],
+    );
+    let other = ask(&world, "p1", &["a", "count"]);
+    assert_eq!(other[0]["isError"], true, "{other:#?}");
+    assert_eq!(other[1]["output"], "7");
+    world.ok(["resume"]);
+    watcher.until("held");
+    compare(
+        "p2",
+        &[
+            ("const [first] = args; let late", ""),
+            (
+                "late = await first; function twice(n) { return n * 2 }",
+                "3",
+            ),
+            ("twice(late)", "6"),
+            ("const first = 1; first", "1"),
+            ("globalThis.process === process", "true"),
+        ],
+    );
+    world.write("args.json", "{\"0\": \"await Promise.resolve(21)\"}");
+    world.ok(["resume", "--input", "args.json"]);
+    assert_eq!(program.end(), (0, "7 42\n".to_owned(), String::new()));
+}
+
+/// The client's own tests: inputs against Node's own REPL.
+#[test]
+fn the_clients_own_tests() {
+    let Some(node) = node() else {
+        eprintln!("skipped: the_clients_own_tests: no node is here");
+        assert!(std::env::var_os("CI").is_none(), "node is missing");
+        return;
+    };
+    let world = World::new();
+    let tests = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../server/clients/js/tests/session.test.js"
+    );
+    let output = world
+        .command(&node)
+        .args(["--test", tests])
+        .output()
+        .expect("node");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("pass 9"), "{said}");
 }
 
 /// Arguments are changed by name or by number. With `lost: "continue"` the program continues, and warns once, when no bridge

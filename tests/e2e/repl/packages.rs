@@ -202,8 +202,10 @@ fn the_npm_package_of_the_node_client() {
         "LICENSE-MIT",
         "README.md",
         "package.json",
+        "src/awaits.js",
         "src/index.d.ts",
         "src/index.js",
+        "src/session.js",
         "src/worker.js",
     ];
     assert_eq!(paths, BTreeSet::from(expected));

@@ -10,6 +10,8 @@ const util = require("node:util");
 const vm = require("node:vm");
 const { MessageChannel, Worker, receiveMessageOnPort } = require("node:worker_threads");
 
+const { NAME, Session, errorText, isProgram, isStatement, prepared, tools } = require("./session.js");
+
 /** Milliseconds of a poll. */
 const WAIT = 20_000;
 /** Characters of a result. */
@@ -353,24 +355,24 @@ class Program {
 
   /** With the names of the place if it gave `eval`, else with its own globals for each session. */
   run(session, expression, evaluate, names) {
-    let context = this.sessions.get(session);
-    if (context === undefined) {
-      context = vm.createContext(Object.assign(Object.create(globalThis), { console, process, require, ...names }));
-      this.sessions.set(session, context);
+    let own = this.sessions.get(session);
+    if (own === undefined) {
+      own = new Session(evaluate ?? globals(names));
+      this.sessions.set(session, own);
     }
-    if (evaluate === undefined) return vm.runInContext(wrapped(expression), context, { filename: "<repl>" });
-    return evaluate(wrapped(expression));
+    return own.run(expression);
   }
 
   /** The value of an expression at a call. It is made beside the program's own code, so that `{}` and `[]` are what they are there. */
   value(source, names) {
     if (typeof source !== "string") return source;
     if (source.trim() === "") throw new Refused("an empty text is not an expression");
-    if (isStatement(wrapped(source)) && isProgram(source)) throw new Refused(`\`${source.trim()}\` is a statement, and has no value`);
+    if (isStatement(source) && isProgram(source)) throw new Refused(`\`${source.trim()}\` is a statement, and has no value`);
     this.isBusy = true;
     try {
       const all = { require, ...names };
-      return new Function(...Object.keys(all), "$source", "return eval($source)")(...Object.values(all), wrapped(source));
+      const evaluate = new Function(...Object.keys(all), NAME, `return eval(${NAME}.source)`);
+      return evaluate(...Object.values(all), tools(prepared(source)));
     } catch (error) {
       throw new Refused(error instanceof Error ? `${error.name}: ${error.message}` : `Uncaught ${util.inspect(error)}`);
     } finally {
@@ -412,42 +414,13 @@ class Program {
   }
 }
 
-/** An object literal is an expression. */
-function wrapped(expression) {
-  const text = expression.trim();
-  if (!text.startsWith("{")) return expression;
-  try {
-    new vm.Script(`(${text})`);
-    return `(${text})`;
-  } catch {
-    return expression;
-  }
-}
-
-function isStatement(expression) {
-  try {
-    new vm.Script(`(${expression}\n)`);
-    return false;
-  } catch {
-    return true;
-  }
-}
-
-/** True for a text that can be run. */
-function isProgram(source) {
-  try {
-    new vm.Script(source);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function errorText(error) {
-  if (!(error instanceof Error) && typeof error?.stack !== "string") return `Uncaught ${util.inspect(error)}`;
-  const lines = String(error.stack).split("\n");
-  const own = lines.findIndex((line) => line.includes(__dirname) || line.includes("node:vm"));
-  return (own > 0 ? lines.slice(0, own) : lines).join("\n");
+/** An `eval` with globals apart, which begin as those of the program. */
+function globals(names) {
+  const context = vm.createContext({});
+  // that of the program would evaluate among its globals
+  const own = vm.runInContext("eval", context);
+  Object.setPrototypeOf(Object.assign(context, { console, process, require, ...names, eval: own }), globalThis);
+  return vm.runInContext("(source) => eval(source)", context);
 }
 
 /** The output of an evaluation goes into its transcript. */
