@@ -9,6 +9,9 @@ local READ_TIMEOUT = 2000
 --- Texts of documents that are about to be opened.
 ---@type table<string, string>
 local fetched = {}
+--- URIs of documents, by the names of their buffers.
+---@type table<string, string>
+local uris = {}
 --- Client ids of the servers that showed a document, by URI.
 ---@type table<string, integer>
 local shown_by = {}
@@ -43,6 +46,28 @@ function M.uri(root, rev, path)
   return ('backstitch://%s/%s/%s'):format(encoded(host, '%._~-'), encoded(rev, '%._~-'), encoded(path, '%._~/-'))
 end
 
+--- Text for people by which a document is known.
+---@param uri string
+---@return string
+local function label(uri)
+  local _, path, rev = parts(uri)
+  return rev and ('%s at %s'):format(path, rev) or path or ''
+end
+
+--- Returns the name of the buffer of a document. The label of a tab shortens directories, and encoded parts say little there.
+---@param uri string
+---@return string
+local function name_of(uri)
+  local name = 'backstitch://' .. outside.line(label(uri))
+  local free, number = name, 1
+  while uris[free] ~= uri and vim.fn.bufexists(free) == 1 do
+    number = number + 1
+    free = ('%s (%d)'):format(name, number)
+  end
+  uris[free] = uri
+  return free
+end
+
 --- Returns the servers that are likely to have a document, or all.
 ---@param uri string
 ---@return vim.lsp.Client[]
@@ -58,8 +83,9 @@ end
 
 --- Fills a buffer with the document that it is named after. The buffer is read-only.
 ---@param buf integer
----@param uri string
-function M.read(buf, uri)
+---@param name string Name of the buffer, or a URI.
+function M.read(buf, name)
+  local uri = uris[name] or name
   local failed = 'no server has it: open a file of its workspace first'
   local text = fetched[uri]
   fetched[uri] = nil
@@ -166,7 +192,7 @@ end
 ---@param client_id? integer
 function M.show(uri, client_id)
   shown_by[uri] = client_id
-  local buf = vim.fn.bufadd(uri)
+  local buf = vim.fn.bufadd(name_of(uri))
   vim.fn.bufload(buf)
   vim.bo[buf].buflisted = false
   local from = vim.api.nvim_get_current_win()
@@ -192,11 +218,11 @@ end
 ---@param root string
 ---@param rev string
 ---@param path string
----@return string uri
+---@return string name Name of its buffer.
 function M.fetch(client, root, rev, path)
   local uri = M.uri(root, rev, path)
   fetched[uri] = server.request(client, 'backstitch/content', { uri = uri }).text
-  return uri
+  return name_of(uri)
 end
 
 function M.enable()
@@ -212,8 +238,7 @@ function M.enable()
     group = group,
     pattern = 'backstitch://*',
     callback = function(event)
-      local _, path, rev = parts(event.match)
-      local name = rev and ('%s at %s'):format(path, rev) or path or ''
+      local name = label(uris[event.match] or event.match)
       vim.wo[0][0].statusline = (' %s%%=%%l,%%c %%P '):format(outside.status(name))
     end,
   })

@@ -133,9 +133,9 @@ end
 ---@param panel backstitch.Panel
 ---@param path string
 local function open_deleted(panel, path)
-  local uri = require('backstitch.documents').fetch(server.client(panel.buf), panel.root, panel.id, path)
+  local name = require('backstitch.documents').fetch(server.client(panel.buf), panel.root, panel.id, path)
   go_to_main(panel)
-  outside.edit(uri)
+  outside.edit(name)
   local buf = vim.api.nvim_get_current_buf()
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   vim.api.nvim_buf_set_extmark(buf, namespace, 0, 0, {

@@ -166,3 +166,49 @@ fn a_binary_file_has_no_lines_to_mark() {
     nvim.screen.keys("GK");
     nvim.screen.shows("“mend done in ~/x for $5 & a < b!”");
 }
+
+/// A document has a name whose end says what it is: Neovim shows it in the label of a tab, with shortened directories. It is read
+/// anew under that name, and a second document of the same name has a number.
+#[test]
+fn documents_have_names_that_can_be_read_in_a_tab() {
+    let world = two_turns_in_neovim();
+    configure(&world, "vim.g.backstitch = { codelens = false }");
+    let Some(mut nvim) = Neovim::start(&world, "plugin-labels", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("tab split");
+    nvim.ex("Backstitch diffsplit t1");
+    nvim.waits("vim.fn.bufname():find('^backstitch://src/a.txt at c%d$') ~= nil");
+    let label = |nvim: &Neovim<'_>| {
+        let screen = nvim.screen.screen();
+        screen.lines().next().expect("a row").trim_end().to_owned()
+    };
+    nvim.screen.until("the label of the older file", |screen| {
+        screen.contains("b//s/a.txt at c")
+    });
+    let row = label(&nvim);
+    assert!(
+        row.contains("b//s/a.txt at c") && !row.contains('%'),
+        "{row}"
+    );
+    let older = nvim.lines();
+    nvim.ex("edit");
+    assert_eq!(nvim.lines(), older);
+    nvim.ex("q");
+    nvim.ex("Backstitch changes t1 t2");
+    nvim.screen.shows("b//changes t1..t2");
+    let changes = nvim.lines();
+    assert!(
+        changes.contains(&"+++ b/src/a.txt".to_owned()),
+        "{changes:?}"
+    );
+    nvim.ex("tab split");
+    nvim.ex("Backstitch changes t1 t2");
+    nvim.waits("vim.fn.bufname() == 'backstitch://changes t1..t2 (2)'");
+    assert_eq!(nvim.lines(), changes);
+    // the numbers are free again
+    nvim.ex("tabonly | only | edit src/a.txt | Backstitch changes t1 t2");
+    nvim.waits("vim.fn.bufname() == 'backstitch://changes t1..t2'");
+    assert!(!nvim.messages().contains("no server has it"));
+}
