@@ -157,29 +157,49 @@ function M.lines(plan, columns, most)
   return lines
 end
 
---- Returns all changes of a plan as one diff. Files without texts, as binary ones, have a line.
+--- The line of a file that has no lines to show.
+---@param action backstitch.Action
+---@return string
+local function without_lines(action)
+  local from, path = words.given(action.from), words.shown(action.path)
+  local added, removed = words.given(action.added), words.given(action.removed)
+  local why = 'empty'
+  if action.action == 'chmod' then
+    why = words.action(action)
+  elseif not added or not removed then
+    why = 'binary'
+  elseif added + removed > 0 then
+    why = 'too large to show'
+  elseif from then
+    why = 'only renamed'
+  end
+  local name = from and ('%s → %s'):format(words.shown(from), path) or path
+  return ('%s %s: %s'):format(words.given(action.letter) or ' ', name, why)
+end
+
+--- Returns all changes of a plan as one diff. Files without lines, as binary ones, follow with the reason.
 ---@param plan backstitch.PlanResult
 ---@return string[]
 function M.diff(plan)
   ---@diagnostic disable-next-line: deprecated
   local diff = vim.text and vim.text.diff or vim.diff
-  local lines, has_text = {}, {}
+  local lines, has_hunks = {}, {}
   for _, text in ipairs(plan.texts or {}) do
     local path = words.shown(text.path)
-    has_text[path] = true
     local now, later = words.given(text.now), words.given(text['then'])
-    vim.list_extend(lines, {
-      '--- ' .. (now and words.shown(text.from or path) or '/dev/null'),
-      '+++ ' .. (later and path or '/dev/null'),
-    })
     local hunks = diff(now or '', later or '', { ctxlen = 3 }) --[[@as string]]
-    vim.list_extend(lines, vim.split(vim.trim(hunks), '\n', { plain = true }))
+    if hunks ~= '' then
+      has_hunks[path] = true
+      vim.list_extend(lines, {
+        '--- ' .. (now and words.shown(text.from or path) or '/dev/null'),
+        '+++ ' .. (later and path or '/dev/null'),
+      })
+      vim.list_extend(lines, vim.split(vim.trim(hunks), '\n', { plain = true }))
+    end
   end
   for _, action in ipairs(words.done(plan)) do
-    local path = words.shown(action.path)
-    if not has_text[path] then
-      local why = action.action == 'chmod' and words.action(action) or 'binary or too large to show'
-      table.insert(lines, ('%s %s: %s'):format(words.given(action.letter) or ' ', path, why))
+    if not has_hunks[words.shown(action.path)] then
+      table.insert(lines, without_lines(action))
     end
   end
   return lines

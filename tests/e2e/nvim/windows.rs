@@ -167,6 +167,62 @@ fn a_binary_file_has_no_lines_to_mark() {
     nvim.screen.shows("“mend done in ~/x for $5 & a < b!”");
 }
 
+/// The changes of a plan name files without lines, each with the reason, beside the lines of the others.
+#[test]
+fn all_changes_of_a_plan_name_binary_files() {
+    let world = world(&[
+        ("bin.dat", "\0abc\n"),
+        ("gone.dat", "\0gone\n"),
+        (
+            "old.dat",
+            "\0 a file that is moved, and has some more bytes\n",
+        ),
+        ("a.txt", "one\n"),
+        ("old.txt", "lines\nthat\nare\nmoved\n"),
+        ("run.sh", "echo\n"),
+    ]);
+    world.turn("all at once", |agent| {
+        agent.bash(
+            "printf '\\0xyz\\n' > bin.dat; rm gone.dat; mv old.dat new.dat; printf '\\0' > made.dat; mv old.txt new.txt; \
+             chmod +x run.sh; echo two >> a.txt; seq 400000 > large.txt; : > empty.txt",
+        );
+    });
+    let Some(mut nvim) = Neovim::start(&world, "plugin-binary-plan", &["a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("Backstitch rewind t1");
+    nvim.screen.shows("show all changes");
+    nvim.screen.keys("d");
+    nvim.screen.shows("+++ a.txt");
+    assert_eq!(
+        nvim.lines(),
+        [
+            "--- a.txt",
+            "+++ a.txt",
+            "@@ -1,2 +1 @@",
+            " one",
+            "-two",
+            "M bin.dat: binary",
+            "D empty.txt: empty",
+            "A gone.dat: binary",
+            "D large.txt: too large to show",
+            "D made.dat: binary",
+            "R new.dat → old.dat: binary",
+            "R new.txt → old.txt: only renamed",
+            "T run.sh: permissions restored",
+        ]
+    );
+    nvim.screen.keys("q");
+    nvim.screen.shows("show all changes");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Rewound: 9 files");
+    assert_eq!(
+        std::fs::read(world.path("bin.dat")).expect("a file"),
+        b"\0abc\n"
+    );
+}
+
 /// A document has a name whose end says what it is: Neovim shows it in the label of a tab, with shortened directories. It is read
 /// anew under that name, and a second document of the same name has a number.
 #[test]
