@@ -141,6 +141,27 @@ test('an agent’s edit of the line that is being typed is merged in the merge e
   await expect(notifications.toasts).toHaveCount(0);
 });
 
+test('a line that the agent deletes while it is being typed is a conflict', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  const window = await code.open('a.txt');
+  const { editor, merge, notifications } = window;
+  await editor.focus();
+  await editor.type(2, 'my ');
+  await expect.poll(() => JSON.stringify(world.json('status'))).toContain('a.txt');
+  agent.turn('drop two', () => agent.edit('a.txt', 'two\n', ''));
+  await notifications.action('claude-code changed a.txt', 'Merge').click();
+  await merge.ready();
+  await merge.incoming.expectText(TEXT.replace('two\n', ''));
+  await merge.current.expectText(TEXT.replace('two', 'my two'));
+  await expect(merge.remaining).toContainText('1 Conflict');
+  await look(window.page, 'merge-deleted');
+  await merge.action('Accept On Disk').click();
+  await merge.result.expectText(TEXT.replace('two\n', ''));
+  await merge.result.save();
+  expect(world.read('a.txt')).toBe(TEXT.replace('two\n', ''));
+});
+
 // U-19: nothing is overwritten before the user decides.
 test('what collides is resolved in the merge editor', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });

@@ -1,4 +1,8 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 
 import { hasAll, sides } from "../src/restore/conflicts.ts";
@@ -7,7 +11,7 @@ test("markers split into three texts", () => {
   const text =
     "one\n<<<<<<< t1\ntwo\n=======\nmine\n>>>>>>> kept\nthree\n<<<<<<< t1\nfour\n=======\n>>>>>>> kept";
   assert.deepEqual(sides(text), {
-    base: "one\nthree\n",
+    base: "one\nthree\nfour \n",
     current: "one\nmine\nthree\n",
     target: "one\ntwo\nthree\nfour\n",
     conflicts: [
@@ -54,4 +58,44 @@ test("expected conflicts are found among others", () => {
   assert.ok(hasAll([two, one, one, two], [one, two]));
   assert.ok(!hasAll([two, one], [one, two]));
   assert.ok(!hasAll([one], [one, two]));
+});
+
+/** Number of conflicts of a merge of three texts, by git. */
+function conflictsOf({
+  base,
+  target,
+  current,
+}: {
+  base: string;
+  target: string;
+  current: string;
+}): number | null {
+  const folder = mkdtempSync(join(tmpdir(), "conflicts-"));
+  const files = Object.entries({ target, base, current }).map(([name, text]) => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  });
+  const { status } = spawnSync("git", ["merge-file", "--quiet", "-p", ...files]);
+  rmSync(folder, { recursive: true });
+  return status;
+}
+
+test("a deletion against a change is a conflict", () => {
+  const marked = (target: string, current: string, eol = "\n") =>
+    `one\nx\n<<<<<<< t1\n${target}=======\n${current}>>>>>>> kept\nx\nthree\n`.replaceAll("\n", eol);
+  const blocks = ["two\n", "\n", "\n\n", "two \n", "x\n", "x\ntwo\nx\n", "x\nx\n"];
+  for (const eol of ["\n", "\r\n"]) {
+    for (const block of blocks) {
+      for (const text of [marked(block, "", eol), marked("", block, eol)]) {
+        const found = sides(text);
+        assert.ok(found);
+        assert.equal(conflictsOf(found), 1, JSON.stringify(found));
+      }
+    }
+  }
+  const both = sides(marked("two\n", "mine\n"));
+  assert.ok(both);
+  assert.equal(conflictsOf(both), 1);
+  // at the end of a text without a last line end
+  assert.equal(sides("<<<<<<< t1\n=======\ntwo\n>>>>>>> kept")?.base, "two \n");
 });

@@ -1,7 +1,7 @@
 // Conflict markers of a file, as three texts for VS Code's merge editor. Pure.
 
 export type ConflictSides = {
-  /** Common text, without the conflicting lines. */
+  /** Common text, from which both sides differ in each conflict. */
   base: string;
   current: string;
   target: string;
@@ -29,14 +29,27 @@ export function sides(text: string, sizes: readonly Size[] = []): ConflictSides 
       continue;
     }
     // the order of a restore: the older text, then the kept text
-    out.target.push(...lines.slice(at + 1, middle));
-    out.current.push(...lines.slice(middle + 1, end));
+    const [target, current] = [lines.slice(at + 1, middle), lines.slice(middle + 1, end)];
+    out.target.push(...target);
+    out.current.push(...current);
+    out.base.push(...common(target, current));
     conflicts.push({ target: middle - at - 1, current: end - middle - 1 });
     at = end;
   }
   if (conflicts.length === 0) return undefined;
   const joined = (side: string[]) => side.join("");
   return { base: joined(out.base), current: joined(out.current), target: joined(out.target), conflicts };
+}
+
+/**
+ * Lines of the common text for a conflict, whose own are not in the markers. Where both sides have lines, none: both add theirs.
+ * Where one side has deleted them, the lines of the other with a space more. Without them only one side would differ, and the
+ * merge editor would take its lines without a question.
+ */
+function common(target: readonly string[], current: readonly string[]): string[] {
+  if (target.length > 0 && current.length > 0) return [];
+  const [first, ...rest] = target.length > 0 ? target : current;
+  return first === undefined ? [] : [first.replace(/(?=\r?\n|(?!\n)$)/, " "), ...rest];
 }
 
 /** True if conflicts of these sizes are among the found ones, in their order. */
