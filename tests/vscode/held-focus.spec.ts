@@ -117,7 +117,7 @@ test('a call that was decided elsewhere is only named by a late click; one whose
   world.run('deny', '--message', 'no');
   expect((await answered).permissionDecision).toBe('deny');
   await notifications.action('claude-code wants to run', 'Continue').click();
-  const late = notifications.toast('Edit a.txt is no longer held: it was denied');
+  const late = notifications.toast('Edit a.txt is no longer held: it was denied (in a terminal)');
   await expect(late).toBeVisible();
   await expect(late.locator('.codicon-info')).toHaveCount(1);
   await look(page, 'held-late');

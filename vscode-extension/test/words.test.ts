@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { about, ago, counts, line, type Say } from "../src/show/words.ts";
+import { about, ago, counts, decider, line, type Say } from "../src/show/words.ts";
 import { change, checkpoint } from "./checkpoints.ts";
 
 const say: Say = (message, ...args) =>
@@ -47,4 +47,9 @@ test("lines are counted over all changes", () => {
     "+4 −2",
   );
   assert.equal(counts([{ added: 0, removed: 0 }]), "");
+});
+
+test("a decision names its place in words", () => {
+  const said = ["cli", "time limit", "nobody watches", "Neovim"].map((by) => decider(by, say));
+  assert.deepEqual(said, ["in a terminal", "since the time ran out", "since nobody watched", "in Neovim"]);
 });

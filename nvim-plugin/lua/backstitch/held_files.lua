@@ -242,7 +242,7 @@ local function entitle(files)
     name_window(right, files.pause .. ' input')
   else
     local changed_by, moved = words.given(pause.changedBy), words.given(file.movedFrom)
-    local side = changed_by and 'as changed in ' .. words.line(changed_by) or 'as the agent would write it'
+    local side = changed_by and 'as changed in ' .. words.place(changed_by) or 'as the agent would write it'
     title(right, ('%s: %s '):format(side, file.letter), files.path, edits)
     name_window(right, ('%s %s'):format(files.pause, files.path))
     if left then

@@ -103,7 +103,7 @@ function M.enable()
     end
     if own then
       local by = words.given(params.by)
-      local decided = ('%s%s'):format(params.outcome, by and ', ' .. by or '')
+      local decided = ('%s%s'):format(params.outcome, by and ' ' .. words.decider(by) or '')
       view.finish_files(own, is_late and 'its time ran out' or decided)
       if files.is_changed(own) then
         say(('%s was decided on elsewhere: your unwritten text stays in its buffer'):format(own.pause))

@@ -327,6 +327,21 @@ function M.summary(plan)
   return table.concat(parts, ' · ')
 end
 
+--- The front end in which a person acted: `a terminal`, `VS Code`.
+---@param by string
+---@return string
+function M.place(by)
+  return by == 'cli' and 'a terminal' or M.line(by)
+end
+
+--- The place, or the rule, by which a held call was decided.
+---@param by string
+---@return string
+function M.decider(by)
+  return ({ ['time limit'] = 'since the time ran out', ['nobody watches'] = 'since nobody watched' })[by]
+    or 'in ' .. M.place(by)
+end
+
 --- The breakpoint that paused a call, as it was then; else the reason of the pause. May be empty.
 ---@param session backstitch.ReplSession
 ---@return string

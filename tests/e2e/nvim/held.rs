@@ -457,6 +457,7 @@ fn a_held_call_is_not_missed() {
     world.ok(["skip"]);
     hook.answer();
     nvim.waits(&format!("{marks} == 0"));
+    nvim.screen.shows("p1: skipped in a terminal");
 }
 
 /// After a step the next held call is shown in the same windows, and the cursor stays. A key that comes too early decides on no
@@ -521,7 +522,8 @@ fn a_call_says_its_prompt_and_that_its_time_ran_out() {
         .shows("… p1 Edit a.txt  its time ran out: held again at its next try");
     nvim.screen.shows("p1: its time ran out");
     world.ok(["resume", "p1"]);
-    nvim.screen.shows("its time ran out: decided in ");
+    nvim.screen
+        .shows("its time ran out: decided in a terminal, for its next try");
     let retried = HeldHook::start(&world, &before(&agent, "c2", "Edit", &input), 600);
     assert_eq!(retried.answer(), Value::Null);
     nvim.screen.shows("No call is held.");

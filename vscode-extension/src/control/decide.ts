@@ -6,6 +6,7 @@ import type { Ctx, Disposable } from "../ctx.ts";
 import { NOTHING, changes } from "../documents/open.ts";
 import { type Pause, type PauseDetails, shown } from "../server/protocol.ts";
 import { failure, withErrors } from "../show/errors.ts";
+import { decider } from "../show/words.ts";
 import { asArguments } from "../timeline/arguments.ts";
 import { type HeldFiles, type HeldSides, callOf } from "./files.ts";
 import { type Held, isProposal, kindOf, traits } from "./held.ts";
@@ -151,9 +152,10 @@ export class Decisions implements vscode.Disposable {
     const over = all?.pauses.find((pause) => pause.id === id);
     if (over === undefined) return say("The call is no longer held");
     const outcome = outcomeOf(over);
-    return over.decidedBy === null
+    // the outcome says that its time ran out
+    return over.decidedBy === null || over.outcome === "timedOut" || over.outcome === "parked"
       ? say("{0} is no longer held: {1}", over.summary, outcome)
-      : say("{0} is no longer held: {1} ({2})", over.summary, outcome, over.decidedBy);
+      : say("{0} is no longer held: {1} ({2})", over.summary, outcome, decider(over.decidedBy, say));
   }
 
   private about(pause: Pause): { pause: string; workspace: string } {
@@ -402,11 +404,12 @@ export class Decisions implements vscode.Disposable {
     const tabs = this.tabs.of(pause).filter(({ isDirty }) => !isDirty);
     await vscode.window.tabGroups.close(tabs, true);
     if (unsaved.length === 0) return;
-    const text = vscode.l10n.t(
+    const say = vscode.l10n.t;
+    const text = say(
       "{0}: {1} ({2}). Your change of it is not saved, and was not taken",
       pause.summary,
       outcomeOf(pause),
-      by ?? pause.agent,
+      by === null ? pause.agent : decider(by, say),
     );
     void vscode.window.showWarningMessage(text);
   }

@@ -34,6 +34,20 @@ export function line(text: string, longest = 80): string {
         .trimEnd()}…`;
 }
 
+/** The place, or the rule, by which a held call was decided. */
+export function decider(by: string, say: Say): string {
+  switch (by) {
+    case "cli":
+      return say("in a terminal");
+    case "time limit":
+      return say("since the time ran out");
+    case "nobody watches":
+      return say("since nobody watched");
+    default:
+      return say("in {0}", line(by));
+  }
+}
+
 /** Says which state a row of an agent's work means in commands: that before a turn, that after a step. */
 export function which({ kind }: Checkpoint, say: Say): string {
   if (kind === "turn") return say("before");

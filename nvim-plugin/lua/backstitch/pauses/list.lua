@@ -53,7 +53,7 @@ local function details_of(shown)
   end
   local changed_by = words.given(details.pause.changedBy)
   if changed_by then
-    add(('its input was changed in %s: that is shown, and runs'):format(changed_by), 'BackstitchWarning')
+    add(('its input was changed in %s: that is shown, and runs'):format(words.place(changed_by)), 'BackstitchWarning')
   end
   local failed, problem = words.given(details.pause.error), words.given(details.problem)
   if failed then
@@ -133,8 +133,7 @@ function M.draw(view)
     }
     if not is_held then
       local by = words.given(pause.decidedBy)
-      local place = by == 'cli' and 'a terminal' or words.line(by or '')
-      local decided = by and ('decided in %s, for its next try'):format(place) or 'held again at its next try'
+      local decided = by and ('decided in %s, for its next try'):format(words.place(by)) or 'held again at its next try'
       table.insert(row, { '  its time ran out: ' .. decided, 'BackstitchDim' })
     end
     table.insert(lines, vim.list_extend(row, context(pause)))
