@@ -24,7 +24,7 @@ test('a plan shows renames, binary files and notebooks as they are, and who goes
   await window.run('Backstitch: Rewind…');
   await quick.type('tidy up');
   await quick.pick('tidy up');
-  await plan.ready(/^Rewind to before “tidy up” \(t1, /);
+  await plan.ready(/^Rewind to before “tidy up”/);
   await expect
     .poll(() => plan.text())
     .toMatch(/Undoes 2 turns · 4 files, .*\nYour own edits in a\.txt stay\./);
