@@ -2,7 +2,8 @@
 
 pub(crate) mod git;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use git::{Git, GitError};
@@ -78,14 +79,8 @@ impl ProjectRepository {
             return Ok(without_git(dir));
         }
         let git = Git::reading(&dir);
-        let Some(storage) = storage(&git).map_err(failed)? else {
+        let Some((storage, root)) = storage(&git).map_err(failed)? else {
             return Ok(without_git(dir));
-        };
-        let root = if storage.is_bare {
-            storage.git_dir.clone()
-        } else {
-            git.path(&["rev-parse", "--show-toplevel"])
-                .map_err(failed)?
         };
         read(root, storage).map_err(failed)
     }
@@ -110,49 +105,98 @@ fn looks_bare(dir: &Path) -> bool {
         .any(|above| above.join("HEAD").is_file() && above.join("objects").is_dir())
 }
 
-/// Places of the storage; none if git finds no repository.
-fn storage(git: &Git) -> Result<Option<GitStorage>, GitError> {
-    let found = git.output(&["rev-parse", "--absolute-git-dir"])?;
-    if !found.status.success() {
-        let error = GitError::of(&found);
-        return if error.is_no_repository() {
-            Ok(None)
-        } else {
-            Err(error)
-        };
-    }
+/// Places of the storage, and the root of the working tree; none if git finds no repository. One command tells all of it.
+fn storage(git: &Git) -> Result<Option<(GitStorage, PathBuf)>, GitError> {
+    let questions = [
+        "rev-parse",
+        "--absolute-git-dir",
+        "--path-format=absolute",
+        "--git-path",
+        "objects",
+        "--git-path",
+        "shallow",
+        "--is-inside-work-tree",
+        // without a working tree the command fails here, and has told the rest
+        "--show-toplevel",
+    ];
+    let found = git.output(&questions)?;
+    let answers: Vec<&[u8]> = found
+        .stdout
+        .trim_ascii_end()
+        .split(|byte| *byte == b'\n')
+        .collect();
+    let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
+    let (git_dir, objects, shallow, root) = match answers[..] {
+        [git_dir, objects, shallow, b"true", root] => (git_dir, objects, shallow, Some(root)),
+        [git_dir, objects, shallow, b"false"] => (git_dir, objects, shallow, None),
+        _ if found.status.success() => return one_by_one(git).map(Some),
+        _ => {
+            let error = GitError::of(&found);
+            return if error.is_no_repository() {
+                Ok(None)
+            } else {
+                Err(error)
+            };
+        }
+    };
+    let storage = GitStorage {
+        git_dir: path(git_dir),
+        objects: path(objects),
+        shallow: path(shallow),
+        object_format: object_format(git),
+        is_bare: root.is_none(),
+    };
+    let root = root.map_or_else(|| storage.git_dir.clone(), path);
+    Ok(Some((storage, root)))
+}
+
+/// The same by a command each: a path has a line end in it.
+fn one_by_one(git: &Git) -> Result<(GitStorage, PathBuf), GitError> {
     let git_path =
         |name: &str| git.path(&["rev-parse", "--path-format=absolute", "--git-path", name]);
-    Ok(Some(GitStorage {
+    let storage = GitStorage {
         git_dir: git.path(&["rev-parse", "--absolute-git-dir"])?,
         objects: git_path("objects")?,
         shallow: git_path("shallow")?,
-        object_format: git
-            .text(&["rev-parse", "--show-object-format"])
-            .unwrap_or_else(|_| "sha1".to_owned()),
+        object_format: object_format(git),
         is_bare: git.text(&["rev-parse", "--is-inside-work-tree"])? != "true",
-    }))
+    };
+    let root = if storage.is_bare {
+        storage.git_dir.clone()
+    } else {
+        git.path(&["rev-parse", "--show-toplevel"])?
+    };
+    Ok((storage, root))
+}
+
+/// `sha1` or `sha256`; old versions of git know only the first.
+fn object_format(git: &Git) -> String {
+    git.text(&["rev-parse", "--show-object-format"])
+        .unwrap_or_else(|_| "sha1".to_owned())
 }
 
 fn read(root: PathBuf, storage: GitStorage) -> Result<ProjectRepository, GitError> {
     let git = Git::reading(&root);
-    let sha = git
-        .text(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
-        .ok();
-    let origin = git
-        .text(&["config", "--get", "remote.origin.url"])
-        .ok()
-        .filter(|url| !url.is_empty());
+    // the commands ask for different things, and none waits for another
+    let (sha, origin, default_branch, head, is_dirty) = std::thread::scope(|scope| {
+        let is_dirty = scope.spawn(|| is_dirty(&git, &storage));
+        let origin = scope.spawn(|| git.text(&["config", "--get", "remote.origin.url"]).ok());
+        let default_branch = scope.spawn(|| default_branch(&git));
+        let head = scope.spawn(|| git.text(&["symbolic-ref", "--quiet", "HEAD"]));
+        let sha = git.text(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
+        (
+            sha.ok(),
+            joined(origin),
+            joined(default_branch),
+            joined(head),
+            joined(is_dirty),
+        )
+    });
+    let (origin, is_dirty) = (origin.filter(|url| !url.is_empty()), is_dirty?);
     let address = origin.as_deref().map(Address::of);
-    let default_branch = default_branch(&git);
-    let git_ref = git
-        .text(&["symbolic-ref", "--quiet", "HEAD"])
+    let git_ref = head
         .or_else(|_| detached_ref(&git))
         .unwrap_or_else(|_| format!("refs/heads/{default_branch}"));
-    let is_dirty = !storage.is_bare
-        && !without_local_filters(git)?
-            .bytes(&["status", "--porcelain", "-z", "--ignore-submodules=none"])?
-            .is_empty();
     let named = |address: &Address| address.name.clone();
     Ok(ProjectRepository {
         owner: address
@@ -175,6 +219,23 @@ fn read(root: PathBuf, storage: GitStorage) -> Result<ProjectRepository, GitErro
         root,
         git: Some(storage),
     })
+}
+
+/// The value of a thread. One that panicked continues its panic here.
+fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// True if tracked files have changes, or files are there that are neither tracked nor ignored.
+fn is_dirty(git: &Git, storage: &GitStorage) -> Result<bool, GitError> {
+    if storage.is_bare {
+        return Ok(false);
+    }
+    let git = without_local_filters(git.clone())?;
+    let changes = git.bytes(&["status", "--porcelain", "-z", "--ignore-submodules=none"])?;
+    Ok(!changes.is_empty())
 }
 
 /// Commands that start none of the filters that the repository's own settings name: an unpacked archive has a stranger's settings.
@@ -232,22 +293,33 @@ fn detached_ref(git: &Git) -> Result<String, GitError> {
 }
 
 fn default_branch(git: &Git) -> String {
-    let of_remote = git.text(&["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"]);
-    if let Some(name) = of_remote
-        .ok()
-        .and_then(|name| name.strip_prefix("refs/remotes/origin/").map(str::to_owned))
+    let places = [
+        "refs/remotes/origin/HEAD",
+        "refs/heads/main",
+        "refs/remotes/origin/main",
+        "refs/heads/master",
+        "refs/remotes/origin/master",
+    ];
+    let asked = [
+        &["for-each-ref", "--format=%(refname) %(symref)"][..],
+        &places,
+    ]
+    .concat();
+    let listed = git.text(&asked).unwrap_or_default();
+    let refs: Vec<(&str, &str)> = listed
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .collect();
+    let of_remote = refs.iter().find(|(name, _)| *name == places[0]);
+    if let Some(name) =
+        of_remote.and_then(|(_, target)| target.strip_prefix("refs/remotes/origin/"))
     {
-        return name;
+        return name.to_owned();
     }
     let is_there = |name: &str| {
         ["refs/heads/", "refs/remotes/origin/"].iter().any(|place| {
-            git.text(&[
-                "rev-parse",
-                "--verify",
-                "--quiet",
-                &format!("{place}{name}"),
-            ])
-            .is_ok()
+            refs.iter()
+                .any(|(known, _)| *known == format!("{place}{name}"))
         })
     };
     let usual = ["main", "master"].into_iter().find(|name| is_there(name));
