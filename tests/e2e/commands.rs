@@ -599,6 +599,30 @@ fn a_rename_with_edits_shows_as_one_change() {
         stat.contains("a.txt → b.txt") && stat.contains("+1 -1"),
         "{stat}"
     );
+    let log = world.ok(["log", "--verbose"]).stdout;
+    assert!(
+        log.contains("a.txt → b.txt +1 -1") && !log.contains("a.txt -10"),
+        "{log}"
+    );
+    let graph = world.ok(["log", "--graph"]).stdout;
+    assert!(graph.contains("a.txt → b.txt"), "{graph}");
+    let own = &world.json(["log"])["checkpoints"];
+    let step = own
+        .as_array()
+        .expect("rows")
+        .iter()
+        .find(|row| row["kind"] == "step");
+    let kinds: Vec<_> = step.expect("a step")["changes"]
+        .as_array()
+        .expect("changes")
+        .iter()
+        .map(|each| each["kind"].clone())
+        .collect();
+    assert_eq!(
+        kinds,
+        ["delete", "create", "delete", "create"],
+        "the history has two files"
+    );
     let patch = world.ok(["diff", "t1"]).stdout;
     assert!(
         patch.contains("rename from a.txt\nrename to b.txt\n"),
@@ -619,6 +643,31 @@ fn a_rename_with_edits_shows_as_one_change() {
     let mut diff = names(&["diff", "here", "--name-status"]);
     diff.sort();
     assert_eq!(diff, ["A\tx.txt", "A\ty.txt", "D\tb.txt"]);
+}
+
+/// A log reads a bounded amount of text for renames: a checkpoint of many large files has deletions and creations there.
+#[test]
+fn a_log_compares_no_more_text_than_it_may() {
+    let line = |file: usize, n: usize| format!("{file} {n} {}\n", "x".repeat(1000));
+    let text = |file: usize| (0..900).map(|n| line(file, n)).collect::<String>();
+    let world = World::committed(&[("small.txt", "one\ntwo\nthree\nfour\n")]);
+    for file in 0..4 {
+        world.write(format!("old{file}.txt"), text(file));
+    }
+    world.ok(["checkpoint", "-m", "here"]);
+    world
+        .sh("for n in 0 1 2 3; do sed s/x1/y/ old$n.txt | sed 's/ 5 / five /' > new$n.txt; rm old$n.txt; done")
+        .expect_code(0);
+    world.ok(["checkpoint", "-m", "large"]);
+    world
+        .sh("sed s/three/3/ small.txt > little.txt; rm small.txt")
+        .expect_code(0);
+    world.ok(["checkpoint", "-m", "small"]);
+    let log = world.ok(["log", "--verbose"]).stdout;
+    assert!(log.contains("small.txt → little.txt"), "{log}");
+    assert!(log.contains("  new0.txt +900, "), "{log}");
+    let diff = world.ok(["diff", "here", "--name-status"]).stdout;
+    assert!(diff.contains("R\told0.txt\tnew0.txt"), "{diff}");
 }
 
 /// S2-053, S4-057, S4-058, S4-060, S4-067, S4-068: a checkpoint shows its parent, branch, author and tags. The

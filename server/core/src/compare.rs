@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Deref;
 
 use crate::content::is_text;
+use crate::diff;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::history::{self, Ancestry};
-use crate::model::{ContentId, FileVersion, Image, NodeId, RelPath};
+use crate::history::{self, Ancestry, EntryChange};
+use crate::model::{ContentId, FileVersion, Image, NodeId, Placed, RelPath};
 use crate::worktree::file_state;
 
 /// Limits of similarity detection: text size, and number of text pairs.
@@ -88,6 +89,60 @@ impl<E: Deref<Target = Engine>> Comparer<E> {
         Ok(as_patch(&deltas))
     }
 
+    /// Joins the changes of a timeline row as [`Self::join_similar`] does, if that compares at most `budget` bytes, which it takes
+    /// from the budget. Texts are read only if a file was deleted and another one of a similar size was created.
+    pub fn join_similar_changes(
+        &self,
+        changes: &mut Vec<EntryChange>,
+        budget: &mut u64,
+    ) -> Result<()> {
+        let is_one =
+            |each: &&EntryChange| each.change.before.is_some() != each.change.after.is_some();
+        let delta = |each: &EntryChange| Delta {
+            old: each.change.before.clone(),
+            new: each.change.after.clone(),
+        };
+        let deltas: Vec<Delta> = changes.iter().filter(is_one).map(delta).collect();
+        let sizes = |side: fn(&Delta) -> &FileVersion| -> Vec<u64> {
+            let sizes = deltas.iter().map(|delta| size(side(delta)));
+            sizes.filter(|size| (1..=MAX_SIZE).contains(size)).collect()
+        };
+        let (old, new) = (sizes(|d| &d.old), sizes(|d| &d.new));
+        let pairs = old.iter().flat_map(|a| new.iter().map(move |b| (*a, *b)));
+        let cost: u64 = pairs
+            .filter(|(a, b)| may_be_similar(*a, *b))
+            .map(|(a, b)| a + b)
+            .sum();
+        let Some(left) = budget.checked_sub(cost).filter(|_| cost > 0) else {
+            return Ok(());
+        };
+        *budget = left;
+        for Delta { old, new } in self.join_similar(&deltas)? {
+            let (Some(gone), Some(made)) = (&old, &new) else {
+                continue;
+            };
+            let from = changes
+                .iter()
+                .position(|each| each.change.after.is_none() && each.change.before == old);
+            let to = changes
+                .iter()
+                .position(|each| each.change.before.is_none() && each.change.after == new);
+            let (Some(from), Some(to)) = (from, to) else {
+                continue;
+            };
+            let text = |placed: &Placed| match placed.image.content() {
+                Some(content) => self.engine.store.content(&content),
+                None => Ok(Vec::new()),
+            };
+            let (added, removed, binary) = diff::count(&text(gone)?, &text(made)?);
+            let joined = &mut changes[to];
+            joined.change.before = old;
+            (joined.added, joined.removed, joined.binary) = (added, removed, binary);
+            changes.remove(from);
+        }
+        Ok(())
+    }
+
     /// Joins a deletion and a creation into a rename if at least half of the file is the same, and
     /// each side has exactly one candidate. For display only: the history has them as two files.
     pub fn join_similar(&self, deltas: &[Delta]) -> Result<Vec<Delta>> {
@@ -123,6 +178,12 @@ impl<E: Deref<Target = Engine>> Comparer<E> {
             let texts = texts.collect::<Result<Vec<_>>>()?.into_iter();
             Ok(texts.filter_map(|(at, text)| Some((at, text?))).collect())
         };
+        // a text without another one of a similar size is not read
+        let may_join =
+            |old: usize, new: usize| may_be_similar(size(&deltas[old].old), size(&deltas[new].new));
+        let all_created = created.clone();
+        created.retain(|new| deleted.iter().any(|old| may_join(*old, *new)));
+        deleted.retain(|old| all_created.iter().any(|new| may_join(*old, *new)));
         let (deleted, created) = (read(deleted, false)?, read(created, true)?);
         let mut pairs = Vec::new();
         for (old, a) in &deleted {
@@ -154,11 +215,24 @@ impl<E: Deref<Target = Engine>> Comparer<E> {
     }
 }
 
+/// Size of a file; 0 of all else.
+fn size(state: &FileVersion) -> u64 {
+    match state.as_ref().map(|placed| placed.image) {
+        Some(Image::File { size, .. }) => size,
+        _ => 0,
+    }
+}
+
+/// True if texts of these sizes can be similar: the smaller one has at least half of the larger one's bytes.
+fn may_be_similar(a: u64, b: u64) -> bool {
+    2 * a.min(b) >= a.max(b)
+}
+
 /// True if at least half of the larger text is in the other, counted in bytes of whole lines at any
 /// position.
 fn are_similar(a: &[u8], b: &[u8]) -> bool {
     let larger = a.len().max(b.len());
-    if 2 * a.len().min(b.len()) < larger {
+    if !may_be_similar(a.len() as u64, b.len() as u64) {
         return false;
     }
     let mut lines: HashMap<&[u8], usize> = HashMap::new();
@@ -279,7 +353,6 @@ fn joined(deltas: Vec<Delta>) -> Vec<Delta> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Placed;
 
     fn at(path: &str, text: &str) -> Placed {
         Placed {

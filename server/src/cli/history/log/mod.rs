@@ -31,6 +31,8 @@ const LIMIT: usize = 40;
 /// Paths listed below one checkpoint of the graph.
 const PATHS: usize = 6;
 /// States that rows stand for in every command.
+/// Bytes of text that a log compares at most to find renamed files. Beyond, a row has a deletion and a creation.
+const MAX_COMPARED: u64 = 16 << 20;
 const STATES: &str = "t4: the state before that turn; c12: the state after that checkpoint\n";
 const EMPTY: &str = "\
 Nothing has been recorded in this workspace yet.
@@ -171,6 +173,18 @@ fn note_earlier_stores(workspace: &Workspace, out: &Out) {
     }
 }
 
+/// Joins renamed files that were edited, as `show` and `diff` do. The JSON has the files of the history.
+fn join_renames(engine: &Engine, entries: &mut [Entry]) {
+    let mut budget = MAX_COMPARED;
+    for entry in entries {
+        let joined = engine
+            .comparer()
+            .join_similar_changes(&mut entry.changes, &mut budget);
+        // a text that is damaged leaves the row as it is: `verify` reports it
+        joined.ok();
+    }
+}
+
 fn run(context: &mut CommandContext, options: &LogArgs) -> CliResult<()> {
     let filter = filter(context, options)?;
     let limit = filter.limit.map(|n| n - 1);
@@ -193,6 +207,7 @@ fn run(context: &mut CommandContext, options: &LogArgs) -> CliResult<()> {
         });
     }
     name_targets(&context.engine, &mut entries);
+    join_renames(&context.engine, &mut entries);
     let timeline = Timeline {
         paint: context.out.paint,
         graph: options.graph,
