@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::armed::{self, Armed};
 use backstitch_core::sqlite::private_file;
 use backstitch_core::{Context, Error, Result};
-use backstitch_core::{Workspace, state_dir};
+use backstitch_core::{Workspace, WorkspaceKind, state_dir};
 
 const NAME: &str = "armed";
 /// Workspaces that are looked at for one call.
@@ -116,6 +116,7 @@ pub fn armed_elsewhere(own: &Workspace) -> Vec<(Workspace, Result<Armed>)> {
                     root: entry.root,
                     store_dir: entry.store_dir,
                     shared: false,
+                    kind: WorkspaceKind::Project,
                 };
                 found.push((workspace, armed.map(Option::unwrap_or_default)));
             }

@@ -14,7 +14,7 @@ use crate::engine::{Engine, Progress};
 use crate::error::{Context, Result};
 use crate::history::{Ancestry, BranchInfo, OpKind, Tag, branches};
 use crate::model::{BranchId, Here, NodeId};
-use crate::places::Workspace;
+use crate::places::{Workspace, WorkspaceKind};
 use crate::store::Durable;
 use crate::store::tables::root::{self, NewFork};
 use crate::store::tables::{file, node, tag};
@@ -155,6 +155,7 @@ impl Forks<&mut Engine> {
                         root: forked.root.clone(),
                         store_dir: self.engine.store.dir.clone(),
                         shared: true,
+                        kind: WorkspaceKind::Project,
                     };
                     // the first command in that directory does this, too
                     workspace.bind(identity, |_| Ok(true)).ok();

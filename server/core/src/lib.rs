@@ -64,7 +64,9 @@ pub use history::{
 };
 pub use open::record_gap;
 pub use owner::check as check_owner;
-pub use places::{Workspace, data_dir, is_linked_worktree, state_dir, user_config};
+pub use places::{
+    Workspace, WorkspaceKind, data_dir, is_linked_worktree, jobs_dir, state_dir, user_config,
+};
 pub use recorder::{Recorder, RecorderStatus, Recording};
 pub use restore::{Handed, RequestOutcome};
 pub use review::{
@@ -76,4 +78,4 @@ pub use stats::{LineTotals, Sizes, Stats};
 pub use status::Status;
 pub use system::{copy_attributes_of, program_on_path, read_settings, read_settings_lossy};
 pub use verify::Verified;
-pub use workspace::Locate;
+pub use workspace::{Locate, RUN_FILES};

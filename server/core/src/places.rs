@@ -18,6 +18,17 @@ pub struct Workspace {
     pub store_dir: PathBuf,
     /// True if the store belongs to another directory, from which this one was forked.
     pub shared: bool,
+    pub kind: WorkspaceKind,
+}
+
+/// Kinds of roots, by the files that a history has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WorkspaceKind {
+    /// A directory of the user's, recorded as its settings say, without the files of version control.
+    #[default]
+    Project,
+    /// The files of a CI job's run: all of them are recorded. No settings of the user apply.
+    Run,
 }
 
 /// A directory of the user's: the variable that names another place, and its usual place in the home directory.
@@ -44,6 +55,11 @@ pub fn state_dir() -> Result<PathBuf> {
             Hint::NoHome,
         )
     })
+}
+
+/// Returns the directory of the runs of CI jobs.
+pub fn jobs_dir() -> Result<PathBuf> {
+    Ok(state_dir()?.join("jobs"))
 }
 
 /// Returns Backstitch's configuration directory: `$XDG_CONFIG_HOME/backstitch`, or the platform's default.

@@ -8,6 +8,78 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
+use crate::model::RelPath;
+use crate::places::is_linked_worktree;
+
+/// The rule of a root for the files of version control in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum VcsFiles {
+    /// They are never recorded and never restored.
+    #[default]
+    Apart,
+    /// They are files as others: the root is the directory of a CI job's run, and the repositories in it are the run's.
+    Recorded,
+}
+
+impl VcsFiles {
+    fn are_apart(self) -> bool {
+        self == VcsFiles::Apart
+    }
+
+    /// As [`is_vcs_name`].
+    pub fn is_name(self, name: &[u8]) -> bool {
+        self.are_apart() && is_vcs_name(name)
+    }
+
+    /// True if an entry of a directory has the name of version control.
+    pub fn is_entry(self, name: &[u8], kind: FileType) -> bool {
+        self.are_apart() && is_vcs_entry(name, kind)
+    }
+
+    /// True if a directory with these entries is one of git's.
+    pub fn is_git_dir(self, entries: &[(Vec<u8>, FileType)]) -> bool {
+        self.are_apart() && is_git_dir(entries)
+    }
+
+    /// True if the directory of this descriptor is one of git's.
+    pub fn is_git_dir_at(self, dir: impl AsFd) -> bool {
+        self.are_apart() && is_git_dir_at(dir)
+    }
+
+    /// True if the directory of this path is a linked worktree, which is a separate workspace.
+    pub fn is_worktree(self, dir: &Path) -> bool {
+        self.are_apart() && is_linked_worktree(dir)
+    }
+
+    /// Returns the directory of the objects of which this path is one.
+    pub fn object_store(self, path: &[u8]) -> Option<&[u8]> {
+        object_store(path).filter(|_| self.are_apart())
+    }
+
+    /// True if a part of a path has the name of a folder, or a file, of version control.
+    pub fn has_named(self, path: &RelPath) -> bool {
+        self.are_apart() && is_in_named(path.bytes())
+    }
+
+    /// Returns the directory of version control that a path, relative to the root of this descriptor, lies in, or is.
+    pub fn dir_of(self, root: impl AsFd, path: &[u8]) -> Option<Vec<u8>> {
+        if self.are_apart() {
+            dir_of(root, path)
+        } else {
+            None
+        }
+    }
+
+    /// As `dir_of`, where `is_git` tells if a directory, empty for the root, is one of git's.
+    pub fn dir_with(self, path: &[u8], is_git: impl FnMut(&[u8]) -> bool) -> Option<Vec<u8>> {
+        if self.are_apart() {
+            dir_with(path, is_git)
+        } else {
+            None
+        }
+    }
+}
+
 /// Kind of the entry that a system of version control makes under a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EntryKind {
@@ -52,7 +124,7 @@ pub fn is_vcs_name(name: &[u8]) -> bool {
 }
 
 /// True if an entry of a directory has the name of version control.
-pub(crate) fn is_vcs_entry(name: &[u8], kind: FileType) -> bool {
+fn is_vcs_entry(name: &[u8], kind: FileType) -> bool {
     let is_dir = (kind != FileType::Unknown).then_some(kind == FileType::Directory);
     is_named(name, is_dir)
 }
@@ -90,7 +162,7 @@ pub(crate) fn is_git_object(dir: &[u8], name: &[u8]) -> bool {
 }
 
 /// Returns the directory of the objects of which this path is one, or the part of it that is below a root of objects.
-pub(crate) fn object_store(path: &[u8]) -> Option<&[u8]> {
+fn object_store(path: &[u8]) -> Option<&[u8]> {
     let end = path.iter().rposition(|b| *b == b'/')?;
     let above = path[..end].iter().rposition(|b| *b == b'/');
     let dir = &path[above.map_or(0, |at| at + 1)..end];
@@ -104,7 +176,7 @@ pub(crate) fn is_top(name: &[u8]) -> bool {
 
 /// True if a path is in a directory of version control, or is one of its files, by the names alone. The last component
 /// may be a file.
-pub(crate) fn is_in_named(path: &[u8]) -> bool {
+fn is_in_named(path: &[u8]) -> bool {
     let mut parts = path.split(|b| *b == b'/');
     let last = parts.next_back().unwrap_or_default();
     parts.any(|part| is_named(part, Some(true)))
@@ -150,7 +222,7 @@ fn is_named(name: &[u8], is_dir: Option<bool>) -> bool {
 
 /// True if a directory with these entries is one of git's: a repository of any name, or the directory that a linked work
 /// tree has in one. As in git, the content of HEAD apart: a damaged repository is one, too.
-pub(crate) fn is_git_dir(entries: &[(Vec<u8>, FileType)]) -> bool {
+fn is_git_dir(entries: &[(Vec<u8>, FileType)]) -> bool {
     let kind_of = |wanted: &[u8]| {
         let mut all = entries.iter();
         all.find(|(name, _)| name == wanted).map(|(_, kind)| *kind)
@@ -174,7 +246,7 @@ fn is_git_dir_with(may_be_dir: impl Fn(&[u8]) -> Option<bool>) -> bool {
 }
 
 /// True if the directory of this descriptor is one of git's. Costs two `stat` in any other directory.
-pub(crate) fn is_git_dir_at(dir: impl AsFd) -> bool {
+fn is_git_dir_at(dir: impl AsFd) -> bool {
     let dir = dir.as_fd();
     is_git_dir_with(|name| {
         let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
@@ -242,7 +314,7 @@ pub(crate) fn is_git_entry(name: &[u8]) -> bool {
 
 /// Returns the directory of version control that a path, relative to the root of this descriptor, lies in, or is: by its
 /// names, and by what is on disk on the way to it. Costs two `stat` for each directory on the way.
-pub(crate) fn dir_of(root: impl AsFd, path: &[u8]) -> Option<Vec<u8>> {
+fn dir_of(root: impl AsFd, path: &[u8]) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     // the directories are asked for from the top down, each below the one before
     let mut at: Option<(OwnedFd, usize)> = None;
@@ -268,7 +340,7 @@ pub(crate) fn dir_of(root: impl AsFd, path: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// As `dir_of`, where `is_git` tells if a directory, empty for the root, is one of git's.
-pub(crate) fn dir_with(path: &[u8], mut is_git: impl FnMut(&[u8]) -> bool) -> Option<Vec<u8>> {
+fn dir_with(path: &[u8], mut is_git: impl FnMut(&[u8]) -> bool) -> Option<Vec<u8>> {
     if let Some(named) = named_dir_of(path) {
         return Some(named.to_vec());
     }

@@ -8,10 +8,10 @@ use crate::error::{Context, Error, Result};
 use crate::hint::Hint;
 use crate::model::{ContentId, bytes_path, os_bytes};
 use crate::owner;
-pub use crate::places::Workspace;
 use crate::places::{
-    MARK, is_linked_worktree, is_marked, is_versioned, state_dir, too_wide, user_stores,
+    MARK, is_linked_worktree, is_marked, is_versioned, jobs_dir, state_dir, too_wide, user_stores,
 };
+pub use crate::places::{Workspace, WorkspaceKind};
 use crate::store;
 use crate::system::DirIdentity;
 
@@ -27,6 +27,9 @@ pub struct Locate<'a> {
 
 /// File in the place of a forked directory's own store: the path of the shared store.
 const SHARED: &str = "shared";
+/// Names in the directory of a CI job's run: its files, and the store of their history.
+pub const RUN_FILES: &str = "files";
+const RUN_STORE: &str = "store";
 /// File in a store whose directory was moved: a new directory at the old path is another workspace.
 const AWAY: &str = "away";
 
@@ -98,6 +101,9 @@ impl Workspace {
                 from.display()
             )));
         }
+        if let Some(run) = Self::of_run(&from) {
+            return Ok(run);
+        }
         let base = stores(l)?;
         let known = |root: &Path| Self::known(&base, root);
         if l.workspace.is_some() {
@@ -130,6 +136,32 @@ impl Workspace {
         }
     }
 
+    /// Makes the workspace of a CI job's run: the files in the directory of the run, and a store beside them.
+    pub fn run(dir: &Path) -> Result<Self> {
+        let workspace = Self::run_in(&dir.canonicalize().at("open", dir)?);
+        owner::make(&workspace.store_dir, &workspace.root)?;
+        Ok(workspace)
+    }
+
+    fn run_in(dir: &Path) -> Self {
+        Self {
+            root: dir.join(RUN_FILES),
+            store_dir: dir.join(RUN_STORE),
+            shared: false,
+            kind: WorkspaceKind::Run,
+        }
+    }
+
+    /// Finds the run that a path lies in: only the user's own directory of runs has one.
+    fn of_run(from: &Path) -> Option<Self> {
+        let jobs = jobs_dir().ok()?.canonicalize().ok()?;
+        let below = from.strip_prefix(&jobs).ok()?;
+        let mut names = below.components();
+        let (run, files) = (names.next()?, names.next()?);
+        let run = Self::run_in(&jobs.join(run));
+        (files.as_os_str() == RUN_FILES && run.exists()).then_some(run)
+    }
+
     /// True if the directory is marked as a workspace: by version control, or by its own file.
     pub fn is_marked(&self) -> bool {
         is_marked(&self.root)
@@ -156,6 +188,7 @@ impl Workspace {
         Self {
             root: root.to_path_buf(),
             shared: shared.is_some(),
+            kind: WorkspaceKind::Project,
             store_dir: shared.map_or(own, |other| bytes_path(&other)),
         }
     }
@@ -181,6 +214,7 @@ impl Workspace {
             root: root.to_path_buf(),
             store_dir,
             shared: true,
+            kind: WorkspaceKind::Project,
         })
     }
 
@@ -271,6 +305,7 @@ impl Workspace {
             root,
             store_dir,
             shared: false,
+            kind: WorkspaceKind::Project,
         })
     }
 }

@@ -4,7 +4,7 @@ use backstitch_control::{
     Ability, CallMoment, Control, EvalAnswer, HeldCall, Hold, HoldOutcome, ObjectValue,
     PauseDecision, PauseId, ProgramHello, ProgramPause, ReplFilter,
 };
-use backstitch_core::{Error, Workspace};
+use backstitch_core::{Error, Workspace, WorkspaceKind};
 use std::time::Duration;
 
 use crate::support::World;
@@ -42,6 +42,7 @@ fn open(world: &World) -> Control {
         root: world.root.clone(),
         store_dir: world.store(),
         shared: false,
+        kind: WorkspaceKind::Project,
     };
     Control::open(&workspace).expect("a database")
 }

@@ -8,7 +8,7 @@ use rusqlite::StatementStatus;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 
 use crate::restore::tests::Scene;
-use crate::{Engine, Workspace};
+use crate::{Engine, Workspace, WorkspaceKind};
 
 thread_local! {
     static STEPS: RefCell<BTreeMap<String, Cost>> = const { RefCell::new(BTreeMap::new()) };
@@ -45,6 +45,7 @@ fn steps(scene: &mut Scene, work: impl FnOnce(&mut Scene)) -> BTreeMap<String, C
         root: scene.root.clone(),
         store_dir: scene.dir.path().join("store"),
         shared: false,
+        kind: WorkspaceKind::Project,
     };
     scene.engine = Engine::open(&workspace).expect("opens");
     STEPS.take();

@@ -131,6 +131,7 @@ impl<E: Deref<Target = Engine>> Capture<E> {
             root: dir.to_path_buf(),
             store_dir: self.engine.store.dir.clone(),
             shared: true,
+            kind: self.engine.root.sources.kind(),
         };
         (self.engine.upper.open)(&workspace, self.engine.options)
             .and_then(|mut there| there.capture_mut().record_here(e))

@@ -18,9 +18,7 @@ use crate::command_words::{CommandPlace, NamedFiles, named_files};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{Image, RelPath};
-use crate::places::is_linked_worktree;
 use crate::system::read_small;
-use crate::vcs;
 use crate::worktree::disk::{DirListing, DiskEntry, Root};
 use crate::worktree::file_state;
 use crate::worktree::ignore_rules::{Rules, was_ignored};
@@ -142,7 +140,8 @@ fn files_below(
     while let Some(dir) = dirs.pop() {
         let full = root.path.join(dir.to_path());
         // a worktree is a separate workspace
-        let listed = (!is_linked_worktree(&full)).then(|| DirListing::read(&full));
+        let is_apart = root.vcs.is_worktree(&full);
+        let listed = (!is_apart).then(|| DirListing::read(&full, root.vcs));
         let Some(Ok(listed)) = listed else {
             continue;
         };
@@ -155,7 +154,7 @@ fn files_below(
             }
             *left -= 1;
             match kind {
-                FileType::Directory if !vcs::is_vcs_entry(name, *kind) => dirs.push(path),
+                FileType::Directory if !root.vcs.is_entry(name, *kind) => dirs.push(path),
                 FileType::RegularFile if hidden.has(&path) => found.push(path),
                 _ => {}
             }
@@ -206,7 +205,7 @@ fn expanded(root: &Root, pattern: &str, left: &mut usize) -> Vec<RelPath> {
                 continue;
             };
             let dir = root.path.join(OsStr::from_bytes(&path));
-            let Ok(listed) = DirListing::read(&dir) else {
+            let Ok(listed) = DirListing::read(&dir, root.vcs) else {
                 continue;
             };
             for (name, _) in &listed.entries {

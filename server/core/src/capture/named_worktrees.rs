@@ -17,7 +17,6 @@ use crate::command_words::NamedFiles;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{Image, RelPath};
-use crate::places::is_linked_worktree;
 use crate::store::tables::root::scan;
 use crate::worktree;
 use crate::worktree::clean_index::CleanIndex;
@@ -145,7 +144,7 @@ impl<E: Deref<Target = Engine>> Capture<E> {
         let of_others = noted
             .map_or_else(Vec::new, |noted| noted.worktrees)
             .into_iter();
-        let is_there = |dir: &RelPath| is_linked_worktree(&root.path.join(dir.to_path()));
+        let is_there = |dir: &RelPath| root.vcs.is_worktree(&root.path.join(dir.to_path()));
         known.extend(of_others.filter(is_there));
         let mut on_disk = LinkedWorktrees::new(root, Vec::new());
         let mut found = BTreeMap::new();

@@ -11,6 +11,7 @@ use crate::model::Here;
 use crate::model::{CoverageItem, Image, Opaque, Reason, RelPath};
 use crate::store::Store;
 use crate::store::tables::root::scan;
+use crate::vcs::VcsFiles;
 use crate::worktree::backed_content;
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::clean_index::CleanIndex;
@@ -93,11 +94,12 @@ fn run_scan(
         None => file_state::all(conn, here.root)?,
         Some(touched) => file_state::some(conn, here.root, touched)?,
     };
-    let clean_index = if only.is_none() && scan::is_first(conn, here.root)? {
-        CleanIndex::of(&root.path)
-    } else {
-        None
-    };
+    let clean_index =
+        if only.is_none() && root.vcs == VcsFiles::Apart && scan::is_first(conn, here.root)? {
+            CleanIndex::of(&root.path)
+        } else {
+            None
+        };
     let index = match &clean_index {
         Some(clean_index) => Some(clean_index.signature.clone()),
         None => stale_entries.index,

@@ -116,6 +116,9 @@ pub enum Source {
     Default,
 }
 
+/// Bytes of a file that a step of a CI job may write and a step back restores.
+const LARGEST_OF_RUN: u64 = 1 << 30;
+
 /// Effective settings of a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
@@ -149,6 +152,15 @@ impl Config {
     /// Reads the settings of a workspace from its files.
     pub fn read(workspace: &crate::places::Workspace) -> Self {
         (*Sources::of(workspace).now()).clone()
+    }
+
+    /// Settings of a CI job's run: all files are recorded up to the largest size.
+    fn of_run() -> Self {
+        let mut config = Self::default();
+        let said = &mut config.layers[USER].said;
+        said.set(Key::Include, Setting::Patterns(vec!["**/*".to_owned()]));
+        said.set(Key::MaxFileSize, Setting::Number(LARGEST_OF_RUN));
+        config
     }
 
     /// Replaces the editor's layer with the settings of this editor.

@@ -10,8 +10,9 @@ use rustix::fs::{Mode, OFlags};
 use super::{Config, EDITOR, Fault, Key, Layer, Setting, SourceValues, USER, file};
 use crate::error::{Context, Result};
 use crate::owner;
-use crate::places::{MARK, USER_CONFIG, Workspace, own_config_dir};
+use crate::places::{MARK, USER_CONFIG, Workspace, WorkspaceKind, own_config_dir};
 use crate::store;
+use crate::vcs::VcsFiles;
 
 /// File in the store's directory with the editor's settings, for other processes.
 const EDITOR_FILE: &str = "editor.toml";
@@ -29,6 +30,7 @@ pub(crate) struct Sources {
     brought: Option<PathBuf>,
     /// Patterns of Backstitch's own directories in the tree.
     own: Vec<String>,
+    kind: WorkspaceKind,
     /// True if the settings stay as they were read first.
     read_once: bool,
     last: Mutex<Option<Last>>,
@@ -42,7 +44,31 @@ struct Last {
 
 impl Sources {
     pub(crate) fn of(workspace: &Workspace) -> Self {
-        Self::at(&workspace.root, &workspace.root, &workspace.store_dir)
+        match workspace.kind {
+            WorkspaceKind::Project => {
+                Self::at(&workspace.root, &workspace.root, &workspace.store_dir)
+            }
+            WorkspaceKind::Run => Self {
+                places: [None, None, None],
+                brought: None,
+                own: Vec::new(),
+                kind: WorkspaceKind::Run,
+                read_once: true,
+                last: Mutex::new(None),
+            },
+        }
+    }
+
+    pub(crate) fn kind(&self) -> WorkspaceKind {
+        self.kind
+    }
+
+    /// The rule for the files of version control.
+    pub(crate) fn vcs(&self) -> VcsFiles {
+        match self.kind {
+            WorkspaceKind::Project => VcsFiles::Apart,
+            WorkspaceKind::Run => VcsFiles::Recorded,
+        }
     }
 
     /// The same, read once: for a process that ends soon.
@@ -64,6 +90,7 @@ impl Sources {
                 user,
             ],
             own: own(root, store_dir),
+            kind: WorkspaceKind::Project,
             read_once: false,
             last: Mutex::new(None),
         }
@@ -102,6 +129,9 @@ impl Sources {
     }
 
     fn parse(&self, texts: &[FileBytes; 3]) -> Config {
+        if self.kind == WorkspaceKind::Run {
+            return Config::of_run();
+        }
         let mut config = Config::default();
         for (at, layer) in config.layers.iter_mut().enumerate() {
             let Some(place) = &self.places[at] else {

@@ -59,11 +59,6 @@ impl RelPath {
         }
     }
 
-    /// True if a part of it has the name of a folder, or a file, of version control.
-    pub fn is_in_vcs(&self) -> bool {
-        crate::vcs::is_in_named(&self.0)
-    }
-
     /// True if this is `dir` itself or below it.
     pub fn within(&self, dir: &[u8]) -> bool {
         self.0 == dir

@@ -22,7 +22,7 @@ use crate::error::{Context, Error, Result};
 use crate::model::{RelPath, bytes_path};
 use crate::places::MARK;
 use crate::system::read_small;
-use crate::vcs;
+use crate::vcs::{self, VcsFiles};
 use crate::worktree::disk::{DirListing, Root, TEMP_PREFIX};
 use crate::worktree::ignore_rules::{self, Excludes, Rules};
 
@@ -151,6 +151,7 @@ impl Watch {
     /// Watches a directory and those below it. Each is watched before it is listed, so that a new entry is either
     /// reported or listed.
     fn watch(&mut self, dir: Vec<u8>, above: Arc<Rules>) -> Result<()> {
+        let vcs_files = self.sources.vcs();
         let mut todo = vec![(dir, above)];
         while let Some((path, above)) = todo.pop() {
             let full = self.root.join(bytes_path(&path));
@@ -170,8 +171,10 @@ impl Watch {
                 }
                 Err(e) => return Err(e).at("watch", &full),
             };
-            let listed = DirListing::read(&full);
-            let is_repository = listed.as_ref().is_ok_and(|l| vcs::is_git_dir(&l.entries));
+            let listed = DirListing::read(&full, vcs_files);
+            let is_repository = listed
+                .as_ref()
+                .is_ok_and(|l| vcs_files.is_git_dir(&l.entries));
             if is_repository && !path.is_empty() {
                 inotify::remove_watch(&self.queue, wd).ok();
                 continue;
@@ -204,7 +207,7 @@ impl Watch {
                 let below = joined(&path, name);
                 // a forked directory in here is watched, too: it may become a part of the tree
                 if is_dir
-                    && !is_ours(name)
+                    && !is_ours(name, vcs_files)
                     && !(is_repository && vcs::is_git_entry(name))
                     && let Some(rules) = rules.enter(&below)
                 {
@@ -321,7 +324,7 @@ impl Watch {
             }
             return Ok(());
         }
-        if is_ours(name) {
+        if is_ours(name, self.sources.vcs()) {
             return Ok(());
         }
         let path = joined(&dir.path, name);
@@ -361,8 +364,8 @@ impl Watch {
     }
 }
 
-fn is_ours(name: &[u8]) -> bool {
-    vcs::is_vcs_name(name) || name.starts_with(TEMP_PREFIX)
+fn is_ours(name: &[u8], vcs: VcsFiles) -> bool {
+    vcs.is_name(name) || name.starts_with(TEMP_PREFIX)
 }
 
 fn joined(dir: &[u8], name: &[u8]) -> Vec<u8> {

@@ -21,6 +21,8 @@ mod returns;
 mod switch;
 #[cfg(test)]
 pub(crate) mod tests;
+#[cfg(test)]
+mod tests_of_runs;
 mod types;
 mod unsaved;
 mod work;

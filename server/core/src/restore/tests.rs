@@ -6,7 +6,8 @@ use crate::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
 use crate::hint::Hint;
 use crate::model::RelPath;
 use crate::restore::{Goal, OnConflict, Request, Scope};
-use crate::{Engine, Error, ErrorKind, Workspace};
+use crate::workspace::RUN_FILES;
+use crate::{Engine, Error, ErrorKind, Workspace, WorkspaceKind};
 
 pub(crate) struct Scene {
     pub dir: tempfile::TempDir,
@@ -33,7 +34,23 @@ impl Scene {
             write(&root, path, text);
         }
         let workspace = workspace(&dir, &root);
-        let mut engine = Engine::open(&workspace).expect("opens");
+        Self::of(dir, &workspace)
+    }
+
+    /// The files of a CI job's run.
+    pub(crate) fn run(files: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let root = dir.path().join(RUN_FILES);
+        for (path, text) in files {
+            write(&root, path, text);
+        }
+        let workspace = Workspace::run(dir.path()).expect("a run");
+        Self::of(dir, &workspace)
+    }
+
+    fn of(dir: tempfile::TempDir, workspace: &Workspace) -> Self {
+        let root = workspace.root.clone();
+        let mut engine = Engine::open(workspace).expect("opens");
         engine.capture_mut().record_changes().expect("first scan");
         Self {
             dir,
@@ -163,6 +180,7 @@ fn workspace(dir: &tempfile::TempDir, root: &Path) -> Workspace {
         root: root.to_path_buf(),
         store_dir: dir.path().join("store"),
         shared: false,
+        kind: WorkspaceKind::Project,
     }
 }
 

@@ -89,6 +89,7 @@ impl<E: Deref<Target = Engine>> Retention<E> {
                     root: path,
                     store_dir: self.engine.store.dir.clone(),
                     shared: true,
+                    kind: self.engine.root.sources.kind(),
                 };
                 limits = limits.or(Limits::of(&Config::read(&workspace)));
             }

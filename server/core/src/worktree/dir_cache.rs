@@ -14,7 +14,6 @@ use crate::error::{Context, Result};
 use crate::model::{Here, RelPath, RootId, bytes_path};
 use crate::store::tables::operation;
 use crate::store::tables::root::scan;
-use crate::vcs::is_vcs_name;
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::disk::{DirListing, NO_STAT, Root, Stat, TEMP_PREFIX, stat_in};
 
@@ -309,7 +308,7 @@ fn relist(
     if !root.is_dir(dir.path) || !root.is_exact_dir(dir.path) {
         return false;
     }
-    let Ok(listed) = DirListing::read(&root.path.join(bytes_path(dir.path))) else {
+    let Ok(listed) = DirListing::read(&root.path.join(bytes_path(dir.path)), root.vcs) else {
         return false;
     };
     let mut cached = HashSet::new();
@@ -337,7 +336,7 @@ fn relist(
         changed.add(path);
     }
     for (name, kind) in &listed.entries {
-        let excluded = is_vcs_name(name) || name.starts_with(TEMP_PREFIX);
+        let excluded = root.vcs.is_name(name) || name.starts_with(TEMP_PREFIX);
         if excluded || cached.contains(name.as_slice()) {
             continue;
         }

@@ -23,7 +23,7 @@ use crate::error::{Context, Error, Result};
 use crate::hint::Hint;
 use crate::model::{ContentId, Image, RelPath};
 use crate::system::{DirIdentity, STATX_MASK};
-use crate::vcs;
+use crate::vcs::VcsFiles;
 pub(crate) use attributes::Fixed;
 pub(crate) use large::store_ahead;
 pub(crate) use listing::DirListing;
@@ -65,6 +65,7 @@ impl DiskEntry {
 pub(crate) struct Root {
     pub path: PathBuf,
     pub sources: Arc<Sources>,
+    pub vcs: VcsFiles,
     fd: OwnedFd,
     /// Contents larger than this many bytes are not captured.
     pub(super) limit: AtomicU64,
@@ -75,6 +76,7 @@ pub(crate) struct PathHandle<'p> {
     dir: OwnedFd,
     name: &'p [u8],
     shown: PathBuf,
+    vcs: VcsFiles,
     /// It is version control's, and never changed.
     forbidden: bool,
 }
@@ -100,6 +102,7 @@ impl Root {
         .at("open the workspace", path)?;
         let root = Self {
             path: path.to_path_buf(),
+            vcs: sources.vcs(),
             sources,
             fd,
             limit: AtomicU64::new(MAX_FILE),
@@ -150,6 +153,7 @@ impl Root {
                 dir,
                 name,
                 shown,
+                vcs: self.vcs,
                 forbidden: self.vcs_dir(rel).is_some(),
             })),
             Err(Errno::NOENT) => Ok(None),
@@ -229,7 +233,8 @@ impl Root {
 
     /// Returns the directory of version control that a path lies in, or is, by its names and by what is on disk.
     pub(crate) fn vcs_dir(&self, rel: &RelPath) -> Option<RelPath> {
-        vcs::dir_of(&self.fd, rel.bytes()).and_then(RelPath::new)
+        let dir = self.vcs.dir_of(&self.fd, rel.bytes());
+        dir.and_then(RelPath::new)
     }
 
     /// Checks that a path may be changed: it is not version control's.

@@ -11,6 +11,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::config::{MAX_FILE, Sources};
 use crate::model::{ContentId, RelPath, bytes_path};
+use crate::vcs::VcsFiles;
 use crate::worktree::disk::Root;
 
 pub(crate) const FILE: &[u8] = b".gitignore";
@@ -333,6 +334,14 @@ impl Excludes {
                 .unwrap_or_default()
         };
         let lossy = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        if sources.vcs() == VcsFiles::Recorded {
+            // all files are included, so no rule of git hides one
+            return Self {
+                include: config.include(),
+                limit: Some(config.max_file_size()),
+                ..Self::default()
+            };
+        }
         Self {
             global: lossy(text(ignore::gitignore::gitconfig_excludes_path())),
             info: lossy(text(

@@ -6,7 +6,6 @@ use rustc_hash::FxHashMap;
 
 use crate::git;
 use crate::model::{RelPath, bytes_path};
-use crate::places::is_linked_worktree;
 use crate::system::read_small;
 use crate::worktree::disk::Root;
 
@@ -47,7 +46,10 @@ impl<'a> LinkedWorktrees<'a> {
             return known.clone();
         }
         let above = dir.iter().rposition(|b| *b == b'/');
-        let is_one = || is_linked_worktree(&self.root.path.join(bytes_path(dir)));
+        let is_one = || {
+            let path = self.root.path.join(bytes_path(dir));
+            self.root.vcs.is_worktree(&path)
+        };
         let found = match above.and_then(|at| self.at(&dir[..at])) {
             Some(outer) => Some(outer),
             None if is_one() => RelPath::new(dir),
@@ -73,6 +75,6 @@ pub(crate) fn of_repository(root: &Root) -> Vec<RelPath> {
         let dir = link.parent()?.canonicalize().ok()?;
         RelPath::from_path(dir.strip_prefix(&root.path).ok()?)
     });
-    let is_one = |dir: &RelPath| is_linked_worktree(&root.path.join(dir.to_path()));
+    let is_one = |dir: &RelPath| root.vcs.is_worktree(&root.path.join(dir.to_path()));
     places.filter(is_one).collect()
 }

@@ -30,7 +30,7 @@ impl<'a> RecordedVcs<'a> {
         let mut failed = None;
         let mut found = BTreeMap::new();
         for path in paths {
-            let dir = vcs::dir_with(path.bytes(), |dir| {
+            let dir = self.root.vcs.dir_with(path.bytes(), |dir| {
                 if let Some(known) = is_git.get(dir) {
                     return *known;
                 }
@@ -49,7 +49,11 @@ impl<'a> RecordedVcs<'a> {
     }
 
     fn is_git_dir(&self, dir: &[u8], paths: &BTreeSet<RelPath>) -> Result<bool> {
-        let on_disk = self.root.open_dir(dir).is_some_and(vcs::is_git_dir_at);
+        let vcs = self.root.vcs;
+        let on_disk = self
+            .root
+            .open_dir(dir)
+            .is_some_and(|dir| vcs.is_git_dir_at(dir));
         if on_disk {
             return Ok(true);
         }

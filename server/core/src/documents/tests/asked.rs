@@ -9,6 +9,7 @@ fn another(s: &Scene) -> Engine {
         root: s.root.clone(),
         store_dir: s.dir.path().join("store"),
         shared: false,
+        kind: crate::WorkspaceKind::Project,
     };
     Engine::open(&workspace).expect("opens")
 }

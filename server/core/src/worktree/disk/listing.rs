@@ -11,19 +11,20 @@ use crate::content::LARGE;
 use crate::error::{Context as _, Result};
 use crate::model::bytes_path;
 use crate::system::STATX_MASK;
-use crate::vcs::is_vcs_name;
+use crate::vcs::VcsFiles;
 
 /// A directory listed by a walk: its entries, and its descriptor to read them.
 pub(crate) struct DirListing {
     dir: OwnedFd,
     path: PathBuf,
+    vcs: VcsFiles,
     /// Stat of the directory from before its names were read.
     pub before: Option<Stat>,
     pub entries: Vec<(Vec<u8>, FileType)>,
 }
 
 impl DirListing {
-    pub(crate) fn read(path: &Path) -> Result<Self, Errno> {
+    pub(crate) fn read(path: &Path, vcs: VcsFiles) -> Result<Self, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = rustix::fs::open(path, flags, Mode::empty())?;
         // taken before the names are read: later changes have a later time
@@ -40,6 +41,7 @@ impl DirListing {
         Ok(Self {
             dir,
             path: path.to_path_buf(),
+            vcs,
             before,
             entries,
         })
@@ -65,7 +67,8 @@ impl DirListing {
             dir,
             name,
             shown,
-            forbidden: is_vcs_name(name),
+            vcs: self.vcs,
+            forbidden: self.vcs.is_name(name),
         };
         place.read_entry_up_to(limit, LARGE)
     }

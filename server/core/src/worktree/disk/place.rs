@@ -11,7 +11,6 @@ use crate::content::LARGE;
 use crate::error::{Context as _, Result};
 use crate::model::{ContentId, Image, Opaque, bytes_path};
 use crate::system::STATX_MASK;
-use crate::vcs::{is_git_dir_at, is_vcs_name};
 
 /// Passes a content to a consumer, in one part or several.
 pub(crate) type Content<'a> = &'a dyn Fn(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>;
@@ -260,7 +259,8 @@ impl PathHandle<'_> {
             dir,
             name,
             shown: self.shown.with_file_name(bytes_path(name)),
-            forbidden: self.forbidden || is_vcs_name(name),
+            vcs: self.vcs,
+            forbidden: self.forbidden || self.vcs.is_name(name),
         })
     }
 
@@ -394,7 +394,7 @@ impl PathHandle<'_> {
             return;
         }
         if let Ok(dir) = rustix::fs::openat(&self.dir, self.name, flags, Mode::empty())
-            && !is_git_dir_at(&dir)
+            && !self.vcs.is_git_dir_at(&dir)
             && let Ok(entries) = rustix::fs::Dir::read_from(&dir)
         {
             for entry in entries.flatten() {
@@ -405,7 +405,8 @@ impl PathHandle<'_> {
                         dir,
                         name,
                         shown: self.shown.join(bytes_path(name)),
-                        forbidden: is_vcs_name(name),
+                        vcs: self.vcs,
+                        forbidden: self.vcs.is_name(name),
                     };
                     inner.remove_empty();
                 }

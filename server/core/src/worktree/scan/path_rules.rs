@@ -49,7 +49,7 @@ impl<'a> PathRules<'a> {
     /// Returns the directory of version control that a path lies in, or is.
     pub(super) fn vcs_dir(&mut self, path: &RelPath) -> Option<Vec<u8>> {
         let (root, git_dirs) = (self.root, &mut self.git_dirs);
-        vcs::dir_with(path.bytes(), |dir| {
+        root.vcs.dir_with(path.bytes(), |dir| {
             if let Some(known) = git_dirs.get(dir) {
                 return *known;
             }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use super::Scan;
 use super::path_rules::{PathRules, is_in_any, is_in_any_of};
 use crate::model::{Image, RelPath};
-use crate::vcs;
+use crate::vcs::{self, VcsFiles};
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::linked_worktrees::LinkedWorktrees;
 
@@ -35,7 +35,7 @@ impl Scan<'_> {
             }
             // files of version control that an older version recorded stay as they are
             let is_vcs = match self.only {
-                None => path.is_in_vcs() || is_in_any_of(path, &vcs_dirs),
+                None => self.root.vcs.has_named(path) || is_in_any_of(path, &vcs_dirs),
                 Some(_) => self.is_in_vcs(path, path_rules),
             };
             if is_vcs || is_in_any(path, self.others) || worktrees.have(path) {
@@ -54,6 +54,9 @@ impl Scan<'_> {
     /// took them for files of the project.
     fn vcs_dirs(&self, unvisited: &[&RelPath]) -> FxHashSet<RelPath> {
         let mut dirs = self.gather().vcs_dirs.clone();
+        if self.root.vcs == VcsFiles::Recorded {
+            return dirs;
+        }
         let heads = unvisited.iter().filter(|path| path.split().1 == b"HEAD");
         let heads: Vec<RelPath> = heads.filter_map(|path| path.parent()).collect();
         if heads.is_empty() {

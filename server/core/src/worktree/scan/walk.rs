@@ -11,7 +11,6 @@ use rustix::io::Errno;
 use super::Scan;
 use super::path_rules::WalkDir;
 use crate::model::{Image, Reason, RelPath, bytes_path};
-use crate::places::is_linked_worktree;
 use crate::system::read_small;
 use crate::vcs;
 use crate::worktree::dir_cache::DirRecord;
@@ -76,7 +75,7 @@ impl Scan<'_> {
         let Some(listed) = self.read_listing(&full, &dir.path) else {
             return Vec::new();
         };
-        let is_repository = vcs::is_git_dir(&listed.entries);
+        let is_repository = self.root.vcs.is_git_dir(&listed.entries);
         if self.leaves_out(dir, &full, &listed, is_repository) {
             return Vec::new();
         }
@@ -110,6 +109,14 @@ impl Scan<'_> {
         visit.end()
     }
 
+    /// True if a listed directory inside the root is a linked worktree: its own workspace.
+    fn is_worktree(&self, full: &Path, path: &[u8], listed: &DirListing) -> bool {
+        let is_git_file =
+            |(name, kind): &(Vec<u8>, FileType)| name == b".git" && *kind != FileType::Directory;
+        let has_git_file = listed.entries.iter().any(is_git_file);
+        !path.is_empty() && has_git_file && self.root.vcs.is_worktree(full)
+    }
+
     fn note_worktree(&self, dir: &WalkDir) {
         let path = RelPath::new(dir.path.clone());
         self.gather().worktrees.extend(path);
@@ -117,7 +124,7 @@ impl Scan<'_> {
 
     /// Lists a directory. None: it is gone, or cannot be read, which is noted.
     fn read_listing(&self, full: &Path, dir: &[u8]) -> Option<DirListing> {
-        match DirListing::read(full) {
+        match DirListing::read(full, self.root.vcs) {
             Ok(listed) => Some(listed),
             // removed since it was listed: the next scan gets it right
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => None,
@@ -140,7 +147,7 @@ impl Scan<'_> {
         listed: &DirListing,
         is_repository: bool,
     ) -> bool {
-        if is_worktree(full, &dir.path, listed) {
+        if self.is_worktree(full, &dir.path, listed) {
             self.note_worktree(dir);
             return true;
         }
@@ -156,8 +163,9 @@ impl Scan<'_> {
 
     /// True if an entry of a directory is version control's, which is noted.
     fn is_vcs_entry(&self, path: &[u8], name: &[u8], kind: FileType, is_repository: bool) -> bool {
-        if vcs::is_vcs_entry(name, kind) || is_repository && vcs::is_git_entry(name) {
-            if vcs::is_vcs_entry(name, kind) {
+        let is_vcs = self.root.vcs.is_entry(name, kind);
+        if is_vcs || is_repository && vcs::is_git_entry(name) {
+            if is_vcs {
                 self.gather().vcs_entries.extend(RelPath::new(path));
             }
             if !vcs::is_top(name) {
@@ -165,7 +173,7 @@ impl Scan<'_> {
             }
             return true;
         }
-        let store = vcs::object_store(path);
+        let store = self.root.vcs.object_store(path);
         if let Some(store) = store {
             self.note_vcs(store);
         }
@@ -296,13 +304,6 @@ impl<'s, 'a> DirVisit<'s, 'a> {
         }
         self.below
     }
-}
-
-/// True if a listed directory inside the root is a linked worktree: its own workspace.
-fn is_worktree(full: &Path, path: &[u8], listed: &DirListing) -> bool {
-    let is_git_file =
-        |(name, kind): &(Vec<u8>, FileType)| name == b".git" && *kind != FileType::Directory;
-    !path.is_empty() && listed.entries.iter().any(is_git_file) && is_linked_worktree(full)
 }
 
 /// Returns the rules inside a directory, with those of the file in it.
