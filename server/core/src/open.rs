@@ -7,13 +7,14 @@ use crate::engine::{Engine, OpenOptions, ProgressSink, UpperLayers};
 use crate::error::{Error, Result};
 use crate::model::{Here, os_bytes};
 use crate::owner::{self, Ownership};
-use crate::places::Workspace;
+use crate::places::{Workspace, WorkspaceKind};
 use crate::roots;
 use crate::store::tables::root;
 use crate::store::{self, Durable, Store};
 use crate::system::DirIdentity;
 use crate::worktree::cookie;
 use crate::worktree::disk::Root;
+use crate::worktree::past_times;
 
 impl Engine {
     /// Opens the store of a workspace, and creates it the first time. Work that a process left unfinished when it
@@ -39,6 +40,9 @@ impl Engine {
         let store = Store::open_with(&workspace.store_dir, options.busy_timeout)?;
         if owner == Ownership::Unstamped {
             owner::adopt(&store)?;
+        }
+        if workspace.kind == WorkspaceKind::Run {
+            past_times::prepare(&store.conn)?;
         }
         crate::forks::finish_left(&store, &workspace.root)?;
         let identity = root.identity();

@@ -20,6 +20,7 @@ use crate::worktree::disk::{NO_STAT, Root, Stat};
 use crate::worktree::file_state::{self, FileState, FileStates, Observed};
 use crate::worktree::ignore_rules::{Excludes, is_editor_file};
 use crate::worktree::ignored_paths::{IgnoredChange, IgnoredNow};
+use crate::worktree::past_times;
 use crate::worktree::pending_saves;
 use crate::worktree::scan::{Found, Materialized};
 
@@ -97,6 +98,9 @@ impl WriteTxn<'_> {
             let own = own_gaps(&before, coverage);
             self.record_with_gaps(&to_record.transitions, context, &own, generation)?
         };
+        if let Some(times) = &findings.dir_times {
+            past_times::record_dirs(self.conn, here, times)?;
+        }
         self.adopt_all(to_record.adopted, is_start, generation, observed_by)?;
         if !partial && !targeted {
             let unvisited = &findings.unvisited;

@@ -7,10 +7,15 @@ use std::path::Path;
 use std::process::Command;
 
 use super::tests::Scene;
+use super::{Goal, Request, TimeMark};
 use crate::Workspace;
+use crate::model::NodeId;
 
-/// Paths below a root: kind and mode, and the content of a file or the target of a link.
-fn tree(root: &Path) -> BTreeMap<String, (u32, Vec<u8>)> {
+/// A path: kind and mode, the time of its last change, and the content of a file or the target of a link.
+type Facts = (u32, (i64, i64), Vec<u8>);
+
+/// All paths below a root.
+fn tree(root: &Path) -> BTreeMap<String, Facts> {
     let mut found = BTreeMap::new();
     let mut dirs = vec![root.to_path_buf()];
     while let Some(dir) = dirs.pop() {
@@ -32,7 +37,10 @@ fn tree(root: &Path) -> BTreeMap<String, (u32, Vec<u8>)> {
                 .expect("below")
                 .display()
                 .to_string();
-            found.insert(name, (stat.mode(), content));
+            found.insert(
+                name,
+                (stat.mode(), (stat.mtime(), stat.mtime_nsec()), content),
+            );
         }
     }
     found
@@ -59,11 +67,43 @@ fn sh(root: &Path, script: &str) {
     assert!(output.status.success(), "{script}: {output:?}");
 }
 
-/// Rewinds to the checkpoint before the newest one, exactly.
-fn step_back(scene: &mut Scene) {
-    let mut request = scene.request("@~1");
-    request.exact = true;
-    scene.apply(&request).expect("rewound");
+/// The newest checkpoint, with its times and all paths.
+struct Point {
+    node: NodeId,
+    mark: TimeMark,
+    tree: BTreeMap<String, Facts>,
+}
+
+impl Point {
+    fn now(scene: &Scene) -> Point {
+        Point {
+            node: scene
+                .engine
+                .history()
+                .head()
+                .expect("a head")
+                .expect("a checkpoint"),
+            mark: scene.engine.restore().time_mark().expect("a mark"),
+            tree: tree(&scene.root),
+        }
+    }
+
+    /// Rewinds to this point, exactly.
+    fn restore(&self, scene: &mut Scene) {
+        let mut request = Request::new(Goal::Rewind(self.node));
+        request.exact = true;
+        scene.apply(&request).expect("rewound");
+        self.set_times(scene);
+        assert_eq!(tree(&scene.root), self.tree);
+    }
+
+    fn set_times(&self, scene: &mut Scene) {
+        scene
+            .engine
+            .restore_mut()
+            .set_times(self.mark)
+            .expect("set");
+    }
 }
 
 const BEGIN: &str = "
@@ -81,23 +121,58 @@ fn a_run_records_everything_and_brings_it_back() {
     let mut scene = Scene::run(&[("temp/keep", "k\n")]);
     scene.prompt("build");
     scene.shell(|root| sh(root, BEGIN));
-    let before = tree(&scene.root);
-    assert!(before.contains_key("repo/.git/HEAD"));
+    let before = Point::now(&scene);
+    assert!(before.tree.contains_key("repo/.git/HEAD"));
     scene.shell(|root| sh(root, CHANGE));
-    let after = tree(&scene.root);
-    assert_ne!(before, after);
-    step_back(&mut scene);
-    assert_eq!(tree(&scene.root), before);
+    let after = Point::now(&scene);
+    assert_ne!(before.tree, after.tree);
+    before.restore(&mut scene);
     sh(
         &scene.root,
         "cd repo && test -z \"$(git --no-optional-locks status --porcelain)\" && ! git rev-parse -q --verify v1 && git fsck --strict",
     );
     scene.undo();
-    assert_eq!(tree(&scene.root), after);
+    after.set_times(&mut scene);
+    assert_eq!(tree(&scene.root), after.tree);
     sh(
         &scene.root,
         "cd tree && git log --format=%s -1 | grep -qx two && cd ../repo && git rev-parse -q --verify v1",
     );
+}
+
+/// Times that no content tells: of touched files, links and directories, and a `make` that a step back must not confuse.
+#[test]
+fn times_come_back() {
+    let mut scene = Scene::run(&[
+        ("Makefile", "out: in\n\tcp in out\n"),
+        ("in", "1\n"),
+        ("dir/sub/a", "a\n"),
+    ]);
+    scene.prompt("build");
+    scene.shell(|root| {
+        sh(
+            root,
+            "ln -s in link; mkdir empty; touch -d 2001-02-03 dir; make -s",
+        )
+    });
+    let built = Point::now(&scene);
+    let touch = "touch in Makefile dir empty dir/sub; touch -h -d 2020-01-01 link; mkdir empty/x; rm -r dir/sub; mv in i; mv i in; make -s";
+    scene.shell(|root| sh(root, touch));
+    let touched = Point::now(&scene);
+    scene.shell(|root| {
+        sh(
+            root,
+            "mkdir dir/sub new; echo b > dir/sub/b; touch -d 1999-01-01 in out",
+        )
+    });
+    let last = Point::now(&scene);
+    touched.restore(&mut scene);
+    touched.set_times(&mut scene);
+    assert_eq!(tree(&scene.root), touched.tree);
+    built.restore(&mut scene);
+    sh(&scene.root, "make -q");
+    last.restore(&mut scene);
+    touched.restore(&mut scene);
 }
 
 #[test]
@@ -109,14 +184,11 @@ fn settings_of_the_user_have_no_effect_on_a_run() {
             "[checkpoints]\nautomatic = false\n[capture]\nexclude = [\"**/*\"]\nmaxFileSize = 1\n";
         fs::write(root.join(".backstitch.toml"), settings).expect("written");
     });
+    let before = Point::now(&scene);
     scene.shell(|root| fs::write(root.join("out"), vec![b'x'; 3 << 20]).expect("written"));
-    step_back(&mut scene);
-    assert!(!scene.root.join("out").exists());
-    scene.undo();
-    assert_eq!(
-        fs::metadata(scene.root.join("out")).expect("a file").len(),
-        3 << 20
-    );
+    let after = Point::now(&scene);
+    before.restore(&mut scene);
+    after.restore(&mut scene);
 }
 
 /// A store of a run opens as a run's, whoever finds it; another directory never does.

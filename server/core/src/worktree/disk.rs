@@ -22,6 +22,7 @@ use crate::content::LARGE;
 use crate::error::{Context, Error, Result};
 use crate::hint::Hint;
 use crate::model::{ContentId, Image, RelPath};
+use crate::places::WorkspaceKind;
 use crate::system::{DirIdentity, STATX_MASK};
 use crate::vcs::VcsFiles;
 pub(crate) use attributes::Fixed;
@@ -126,6 +127,11 @@ impl Root {
             Image::File { size, .. } | Image::InGit { size, .. } => limit.max(*size),
             _ => limit,
         }
+    }
+
+    /// True if the times of files and directories are kept.
+    pub(crate) fn has_past_times(&self) -> bool {
+        self.sources.kind() == WorkspaceKind::Run
     }
 
     pub(crate) fn identity(&self) -> Option<DirIdentity> {

@@ -14,6 +14,7 @@ pub(crate) mod git_index;
 pub(crate) mod ignore_rules;
 pub(crate) mod ignored_paths;
 pub(crate) mod linked_worktrees;
+pub(crate) mod past_times;
 pub(crate) mod pending_saves;
 pub(crate) mod recorded_vcs;
 pub(crate) mod scan;

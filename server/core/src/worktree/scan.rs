@@ -34,7 +34,7 @@ use gathered::Gathered;
 use path_rules::{PathRules, WalkDir, is_in_any};
 
 pub(crate) use examine::reason;
-pub(crate) use findings::{Findings, Found, Materialized};
+pub(crate) use findings::{DirTimes, Findings, Found, Materialized};
 
 /// Baseline of a scan, compared with the disk: the recorded state when the scan began.
 #[derive(Clone, Copy)]
@@ -240,6 +240,15 @@ impl<'a> Scan<'a> {
         out.noted_dirs.worktrees = gathered.worktrees;
         out.noted_dirs.worktrees.sort();
         out.noted_dirs.set_vcs(gathered.vcs_entries);
+        out.dir_times = self.root.has_past_times().then(|| {
+            let mut times = DirTimes {
+                is_whole: self.only.is_none() && !out.partial,
+                there: gathered.dir_times,
+                gone: Vec::new(),
+            };
+            times.add_around(self.root, self.only);
+            times
+        });
         out.bare_dirs = bare_dirs.into_iter().collect::<Vec<_>>().join(&0);
         Ok(out)
     }

@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Seek as _, Write as _};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Timespec, Timestamps, UTIME_OMIT};
 use rustix::io::Errno;
 
 use super::{DiskEntry, PathHandle, Stat, TEMP_PREFIX, forbidden};
@@ -414,6 +414,23 @@ impl PathHandle<'_> {
         }
         // only ever an empty one
         rustix::fs::unlinkat(&self.dir, self.name, AtFlags::REMOVEDIR).ok();
+    }
+
+    /// Sets the time of the last change, in nanoseconds since 1970. A link is not followed.
+    pub(crate) fn set_modified(&self, nanoseconds: i64) -> Result<()> {
+        self.may_change()?;
+        let times = Timestamps {
+            last_access: Timespec {
+                tv_sec: 0,
+                tv_nsec: UTIME_OMIT,
+            },
+            last_modification: Timespec {
+                tv_sec: nanoseconds.div_euclid(1_000_000_000),
+                tv_nsec: nanoseconds.rem_euclid(1_000_000_000),
+            },
+        };
+        rustix::fs::utimensat(&self.dir, self.name, &times, AtFlags::SYMLINK_NOFOLLOW)
+            .at("set the time of", &self.shown)
     }
 
     pub(crate) fn exists(&self) -> bool {

@@ -1,9 +1,14 @@
 //! Differences between the disk and the record, as a scan found them.
 
+use std::collections::BTreeSet;
+
+use rustix::fs::FileType;
+
 use crate::model::{Coverage, Image, RelPath};
 use crate::store::SealedPack;
+use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::directories::NotedDirs;
-use crate::worktree::disk::Stat;
+use crate::worktree::disk::{Root, Stat};
 use crate::worktree::ignored_paths::{IgnoredNow, IgnoredPath};
 
 /// A path whose image differs from the recorded one.
@@ -25,6 +30,41 @@ pub(crate) struct Materialized {
     pub own: Image,
     /// The content, unless it is in the pack.
     pub bytes: Option<Vec<u8>>,
+}
+
+/// Times of the directories that a scan met.
+#[derive(Debug, Default)]
+pub(crate) struct DirTimes {
+    /// True if the scan met all directories.
+    pub is_whole: bool,
+    /// Nanoseconds since 1970.
+    pub there: Vec<(RelPath, i64)>,
+    /// Paths that are no directories now. All below them is gone, too.
+    pub gone: Vec<RelPath>,
+}
+
+impl DirTimes {
+    /// Adds the directories of which a partial scan looked at entries alone, and paths that are gone.
+    pub(super) fn add_around(&mut self, root: &Root, only: Option<&ChangedPaths>) {
+        let Some(only) = only else { return };
+        let named = || only.paths.iter().chain(&only.trees);
+        let mut around: BTreeSet<RelPath> = named().filter_map(RelPath::parent).collect();
+        around.extend(only.trees.iter().cloned());
+        for dir in around {
+            let stat = root.stat(&dir);
+            let is_dir = |stat: &Stat| stat.kind() == FileType::Directory;
+            match stat.filter(is_dir) {
+                Some(stat) => self.there.push((dir, stat.mtime)),
+                None => self.gone.push(dir),
+            }
+        }
+        self.gone.extend(
+            only.paths
+                .iter()
+                .filter(|path| !root.is_dir(path.bytes()))
+                .cloned(),
+        );
+    }
 }
 
 #[derive(Default)]
@@ -52,6 +92,8 @@ pub(crate) struct Findings {
     pub bare_dirs: Vec<u8>,
     /// The directories of the scanned part that files alone do not tell.
     pub noted_dirs: NotedDirs,
+    /// Times of directories. None: the root keeps none.
+    pub dir_times: Option<DirTimes>,
     /// The deadline passed: a path that was not found proves nothing.
     pub partial: bool,
 }

@@ -31,6 +31,8 @@ pub(super) struct Gathered<'k> {
     pub(super) vcs_entries: Vec<RelPath>,
     /// Directories, with true if they have a file.
     pub(super) dirs: Vec<(Vec<u8>, bool)>,
+    /// Times of the directories that the walk met, if the root keeps them.
+    pub(super) dir_times: Vec<(RelPath, i64)>,
     /// Linked worktrees that the walk did not enter.
     pub(super) worktrees: Vec<RelPath>,
     /// Directories with other permission bits than usual.

@@ -298,6 +298,12 @@ impl<'s, 'a> DirVisit<'s, 'a> {
         all.out.ignored.extend(self.ignored_tops);
         let odd_mode = self.listed.odd_mode(scan.usual_dir_mode);
         all.add_dir(&self.dir.path, self.files > 0, odd_mode);
+        if scan.root.has_past_times()
+            && let (Some(dir), Some(stat)) =
+                (RelPath::new(self.dir.path.as_slice()), self.listed.before)
+        {
+            all.dir_times.push((dir, stat.mtime));
+        }
         all.visited.extend(self.visited);
         if let Some(record) = self.record {
             record.end(&mut all.out.dir_cache_bytes);

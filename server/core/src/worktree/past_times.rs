@@ -1,0 +1,126 @@
+//! Times of the files and directories of a CI job's run, as they were before something changed them: `make` and git decide by
+//! them, so a step back sets them again. Only the store of a run has these tables. Triggers write the log of files, so that no
+//! writer of `file_state` can forget it. The log only grows: the time at a mark is that of the first row after it.
+
+use rusqlite::{Connection, params};
+
+use crate::error::Result;
+use crate::model::{RelPath, RootId};
+use crate::worktree::scan::DirTimes;
+
+/// The tables and the triggers. A row of `file_state` without a stat has the size -1: its time is not known.
+const TABLES: &str = "
+CREATE TABLE IF NOT EXISTS past_time (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  root INTEGER NOT NULL REFERENCES root(id),
+  path BLOB NOT NULL,
+  mtime INTEGER                       -- nanoseconds since 1970; NULL: nothing was there
+);
+CREATE TABLE IF NOT EXISTS dir_time (
+  root INTEGER NOT NULL REFERENCES root(id),
+  path BLOB NOT NULL,
+  mtime INTEGER NOT NULL,
+  PRIMARY KEY (root, path)
+) WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS file_time_inserted BEFORE INSERT ON file_state
+WHEN NOT EXISTS (SELECT 1 FROM file_state AS old WHERE old.root = NEW.root AND old.path = NEW.path
+  AND (old.mtime = NEW.mtime OR old.size < 0))
+BEGIN
+  INSERT INTO past_time (root, path, mtime) VALUES (NEW.root, NEW.path,
+    (SELECT old.mtime FROM file_state AS old WHERE old.root = NEW.root AND old.path = NEW.path));
+END;
+CREATE TRIGGER IF NOT EXISTS file_time_updated AFTER UPDATE OF mtime ON file_state
+WHEN OLD.mtime <> NEW.mtime AND OLD.size >= 0
+BEGIN
+  INSERT INTO past_time (root, path, mtime) VALUES (OLD.root, OLD.path, OLD.mtime);
+END;
+CREATE TRIGGER IF NOT EXISTS file_time_deleted AFTER DELETE ON file_state WHEN OLD.size >= 0
+BEGIN
+  INSERT INTO past_time (root, path, mtime) VALUES (OLD.root, OLD.path, OLD.mtime);
+END;
+CREATE TRIGGER IF NOT EXISTS dir_time_inserted AFTER INSERT ON dir_time
+BEGIN
+  INSERT INTO past_time (root, path, mtime) VALUES (NEW.root, NEW.path, NULL);
+END;
+CREATE TRIGGER IF NOT EXISTS dir_time_updated AFTER UPDATE OF mtime ON dir_time WHEN OLD.mtime <> NEW.mtime
+BEGIN
+  INSERT INTO past_time (root, path, mtime) VALUES (OLD.root, OLD.path, OLD.mtime);
+END;
+CREATE TRIGGER IF NOT EXISTS dir_time_deleted AFTER DELETE ON dir_time
+BEGIN
+  INSERT INTO past_time (root, path, mtime) VALUES (OLD.root, OLD.path, OLD.mtime);
+END;";
+
+/// Makes the tables in the store of a run.
+pub(crate) fn prepare(conn: &Connection) -> Result<()> {
+    Ok(conn.execute_batch(TABLES)?)
+}
+
+/// Takes in the times of directories that a scan found.
+pub(crate) fn record_dirs(conn: &Connection, root: RootId, found: &DirTimes) -> Result<()> {
+    let mut delete = conn.prepare_cached("DELETE FROM dir_time WHERE root = ?1 AND path = ?2")?;
+    for dir in gone(conn, root, found)? {
+        delete.execute(params![root, dir])?;
+    }
+    for (dir, mtime) in &found.there {
+        set_dir(conn, root, dir, *mtime)?;
+    }
+    Ok(())
+}
+
+/// Sets the time of a directory.
+pub(crate) fn set_dir(conn: &Connection, root: RootId, dir: &RelPath, mtime: i64) -> Result<()> {
+    conn.prepare_cached(
+        "INSERT INTO dir_time (root, path, mtime) VALUES (?1, ?2, ?3)
+         ON CONFLICT (root, path) DO UPDATE SET mtime = excluded.mtime",
+    )?
+    .execute(params![root, dir, mtime])?;
+    Ok(())
+}
+
+/// Known directories that are gone: after a walk of the whole tree, those that it did not meet.
+fn gone(conn: &Connection, root: RootId, found: &DirTimes) -> Result<Vec<RelPath>> {
+    let mut select = conn.prepare_cached("SELECT path FROM dir_time WHERE root = ?1")?;
+    if found.is_whole {
+        let there: std::collections::HashSet<&RelPath> =
+            found.there.iter().map(|(dir, _)| dir).collect();
+        let known = select.query_map([root], |r| r.get(0))?;
+        let known: Vec<RelPath> = known.collect::<rusqlite::Result<_>>()?;
+        return Ok(known
+            .into_iter()
+            .filter(|dir| !there.contains(dir))
+            .collect());
+    }
+    let mut below = conn.prepare_cached(
+        "SELECT path FROM dir_time WHERE root = ?1 AND (path = ?2 OR path > ?3 AND path < ?4)",
+    )?;
+    let mut all = Vec::new();
+    for dir in &found.gone {
+        let (from, to) = ([dir.bytes(), b"/"].concat(), [dir.bytes(), b"0"].concat());
+        let rows = below.query_map(params![root, dir, from, to], |r| r.get(0))?;
+        for row in rows {
+            all.push(row?);
+        }
+    }
+    Ok(all)
+}
+
+/// Returns the newest row of the log: what follows it happened later.
+pub(crate) fn newest(conn: &Connection) -> Result<i64> {
+    let newest = "SELECT COALESCE(MAX(id), 0) FROM past_time";
+    Ok(conn.prepare_cached(newest)?.query_row([], |r| r.get(0))?)
+}
+
+/// Returns the paths whose time changed after a mark, with the time at the mark. None: nothing was there.
+pub(crate) fn at(
+    conn: &Connection,
+    root: RootId,
+    mark: i64,
+) -> Result<Vec<(RelPath, Option<i64>)>> {
+    let mut select = conn.prepare_cached(
+        "SELECT path, mtime FROM past_time WHERE id IN
+           (SELECT MIN(id) FROM past_time WHERE root = ?1 AND id > ?2 GROUP BY path) ORDER BY path",
+    )?;
+    let rows = select.query_map(params![root, mark], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
