@@ -1,6 +1,6 @@
 //! The files of a CI job's run: all of them are recorded and come back, those of version control too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -29,7 +29,7 @@ fn tree(root: &Path) -> BTreeMap<String, Facts> {
             } else if stat.is_file() {
                 fs::read(&path).expect("a file")
             } else {
-                dirs.push(path.clone());
+                dirs.extend(stat.is_dir().then(|| path.clone()));
                 Vec::new()
             };
             let name = path
@@ -94,7 +94,13 @@ impl Point {
         request.exact = true;
         scene.apply(&request).expect("rewound");
         self.set_times(scene);
-        assert_eq!(tree(&scene.root), self.tree);
+        let (now, then) = (tree(&scene.root), &self.tree);
+        let differs = |path: &&String| now.get(*path) != then.get(*path);
+        let wrong: BTreeSet<&String> = now.keys().chain(then.keys()).filter(differs).collect();
+        let wrong = wrong
+            .into_iter()
+            .map(|path| (path, then.get(path), now.get(path)));
+        assert_eq!(wrong.collect::<Vec<_>>(), []);
     }
 
     fn set_times(&self, scene: &mut Scene) {
@@ -205,4 +211,111 @@ fn a_run_is_known_by_its_place() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o077, 0);
+}
+
+/// Commands of the generated walks. Each may fail, as commands of a job may.
+const COMMANDS: &[&str] = &[
+    "echo {n} > {f}",
+    "echo {n} >> {f}",
+    "rm -rf {f}",
+    "mkdir -p {d}",
+    "rmdir {d}",
+    "rm -rf {d}",
+    "mv {f} {g}",
+    "mv -T {d} {e}",
+    "cp -a {d} {e}",
+    "chmod {m} {f}",
+    "chmod 7{m} {d}; chmod u+rwx {d}",
+    "ln -sfn {g} {f}",
+    "ln -f {f} {g}",
+    "touch {f}",
+    "touch -d @{n}00000 {f} {d}",
+    "touch -h -d @{n}0000 {f}",
+    "mkdir -p {d}; echo {n} > {d}/x; echo x > {d}/.gitignore",
+    "cd repo && git add -A && git commit -qm {n}",
+    "cd repo && git tag t{n}",
+    "cd repo && git checkout -q -B b{n} HEAD~1",
+    "cd repo && git stash -u -q",
+    "cd repo && git stash pop -q",
+    "cd repo && git gc -q --prune=now",
+    "cd repo && echo {n} > tracked && git commit -qam {n}",
+    "cd repo && git worktree add -q ../{d}/tree",
+    "head -c {n}000 /dev/urandom > {f}",
+    "truncate -s 0 {f}",
+];
+
+/// Numbers that follow from a seed (xorshift).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % limit as u64).unwrap_or(0)
+    }
+
+    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[self.below(of.len())]
+    }
+
+    fn command(&mut self) -> String {
+        const FILES: &[&str] = &[
+            "a",
+            "b",
+            "d/a",
+            "d/e/b",
+            "repo/tracked",
+            "repo/new",
+            "repo/x.log",
+        ];
+        const DIRS: &[&str] = &["d", "d/e", "f", "repo/sub", "repo/.hg", "f/g"];
+        self.one(COMMANDS)
+            .replace("{n}", &self.below(100).to_string())
+            .replace("{m}", self.one(&["644", "755", "600", "444", "700"]))
+            .replace("{f}", self.one(FILES))
+            .replace("{g}", self.one(FILES))
+            .replace("{d}", self.one(DIRS))
+            .replace("{e}", self.one(DIRS))
+    }
+}
+
+fn walk(seed: u64) {
+    let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut scene = Scene::run(&[("a", "a\n"), ("d/a", "a\n")]);
+    scene.prompt("build");
+    scene.shell(|root| sh(root, BEGIN));
+    let mut points = vec![Point::now(&scene)];
+    let mut done = Vec::new();
+    for _ in 0..12 {
+        if points.len() > 1 && dice.below(3) == 0 {
+            let place = dice.below(points.len());
+            done.push(format!("back to {place}"));
+            let hint = done.join("\n");
+            let restored = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                points[place].restore(&mut scene);
+            }));
+            assert!(restored.is_ok(), "seed {seed}\n{hint}");
+        } else {
+            let commands: Vec<String> = (0..=dice.below(4)).map(|_| dice.command()).collect();
+            let script: Vec<String> = commands
+                .iter()
+                .map(|line| format!("({line}) 2>&1 || true"))
+                .collect();
+            done.push(format!("{}: {}", points.len(), commands.join(" | ")));
+            scene.shell(|root| sh(root, &script.join("\n")));
+            points.push(Point::now(&scene));
+        }
+    }
+}
+
+/// Whatever commands did, each point comes back exactly, in any order.
+#[test]
+fn generated_commands_are_taken_back() {
+    let seed = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let count = seed("BACKSTITCH_RUN_WALKS").unwrap_or(25);
+    let first = seed("BACKSTITCH_RUN_SEED").unwrap_or(1);
+    for seed in first..first + count {
+        walk(seed);
+    }
 }

@@ -265,9 +265,12 @@ fn compare_dirs(
         if !now.as_ref().is_none_or(has_mode) {
             changed.trees.extend(RelPath::new(dir.path));
         }
-        if !now.is_some_and(|now| dir.stat.proves(&now))
-            && !relist(root, dir, known_dirs, &mut changed)
-        {
+        let is_proven = now.is_some_and(|now| dir.stat.proves(&now));
+        if !is_proven && root.has_past_times() {
+            // its time may differ while its entries are the same
+            changed.paths.extend(RelPath::new(dir.path));
+        }
+        if !is_proven && !relist(root, dir, known_dirs, &mut changed) {
             // the directory is gone or replaced, maybe by a link to the same files; None: it is the root itself
             changed.add(RelPath::new(dir.path)?);
         }

@@ -48,22 +48,15 @@ impl DirTimes {
     pub(super) fn add_around(&mut self, root: &Root, only: Option<&ChangedPaths>) {
         let Some(only) = only else { return };
         let named = || only.paths.iter().chain(&only.trees);
-        let mut around: BTreeSet<RelPath> = named().filter_map(RelPath::parent).collect();
-        around.extend(only.trees.iter().cloned());
-        for dir in around {
-            let stat = root.stat(&dir);
-            let is_dir = |stat: &Stat| stat.kind() == FileType::Directory;
-            match stat.filter(is_dir) {
-                Some(stat) => self.there.push((dir, stat.mtime)),
-                None => self.gone.push(dir),
+        let around = named().filter_map(RelPath::parent);
+        let around: BTreeSet<RelPath> = around.chain(named().cloned()).collect();
+        for path in around {
+            let stat = root.stat(&path);
+            match stat.filter(|stat| stat.kind() == FileType::Directory) {
+                Some(stat) => self.there.push((path, stat.mtime)),
+                None => self.gone.push(path),
             }
         }
-        self.gone.extend(
-            only.paths
-                .iter()
-                .filter(|path| !root.is_dir(path.bytes()))
-                .cloned(),
-        );
     }
 }
 
