@@ -263,7 +263,11 @@ fn noted_dirs(
     let elsewhere = before.iter().filter(|(dir, _)| !touched.covers(dir));
     let bare = findings.bare_dirs.split(|byte| *byte == 0);
     let bare = bare.filter_map(RelPath::new);
-    let all: BTreeSet<RelPath> = elsewhere.map(|(dir, _)| dir.clone()).chain(bare).collect();
+    let mut all: BTreeSet<RelPath> = elsewhere.map(|(dir, _)| dir.clone()).chain(bare).collect();
+    if root.has_past_times() {
+        // the bits of a directory may have changed, and nothing in it
+        all.extend(touched.paths.iter().cloned());
+    }
     for dir in all {
         if let Some(mode) = root.dir_mode(&dir)
             && (mode != before.usual || is_bare(&dir))

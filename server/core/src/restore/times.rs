@@ -5,8 +5,9 @@ use rustix::fs::FileType;
 use super::Restore;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::model::RelPath;
 use crate::store::Durable;
+use crate::worktree::disk::Stat;
+use crate::worktree::past_times::PastTime;
 use crate::worktree::{file_state, past_times};
 
 /// A moment in the log of times of a run.
@@ -29,10 +30,9 @@ impl Restore<&mut Engine> {
         let root = self.engine.here.root;
         let wanted = past_times::at(&self.engine.store.conn, root, mark.0)?;
         let mut set = Vec::new();
-        for (path, mtime) in wanted {
-            let Some(mtime) = mtime else { continue };
-            if self.set_time(&path, mtime)? {
-                set.push(path);
+        for past in wanted {
+            if self.set_time(&past)? {
+                set.push(past.path);
             }
         }
         crate::fault::point("times set");
@@ -53,18 +53,16 @@ impl Restore<&mut Engine> {
         Ok(set.len())
     }
 
-    /// Sets the time of a path. Returns false if it has it, or is gone.
-    fn set_time(&self, path: &RelPath, mtime: i64) -> Result<bool> {
-        let Some(place) = self.engine.root.place(path)? else {
+    /// Sets the time of a path. Returns false if it has it, is gone, or is of the other kind.
+    fn set_time(&self, past: &PastTime) -> Result<bool> {
+        let Some(place) = self.engine.root.place(&past.path)? else {
             return Ok(false);
         };
-        let differs = self
-            .engine
-            .root
-            .stat(path)
-            .is_some_and(|stat| stat.mtime != mtime);
+        let is_one = |stat: Stat| (stat.kind() == FileType::Directory) == past.is_dir;
+        let stat = self.engine.root.stat(&past.path);
+        let differs = stat.is_some_and(|stat| is_one(stat) && stat.mtime != past.mtime);
         if differs {
-            place.set_modified(mtime)?;
+            place.set_modified(past.mtime)?;
         }
         Ok(differs)
     }

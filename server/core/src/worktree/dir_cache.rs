@@ -20,7 +20,12 @@ use crate::worktree::disk::{DirListing, NO_STAT, Root, Stat, TEMP_PREFIX, stat_i
 /// A full walk is repeated after this time, whatever a recorder or the cache says.
 pub(crate) const WALK: Duration = Duration::from_mins(5);
 
-const MAGIC: &[u8; 8] = b"bsseen2\n";
+/// Kinds of stats in the cache: none, one that proves nothing but tells the mode, and one that proves.
+const UNKNOWN: u8 = 0;
+const PROVING: u8 = 1;
+const RACY: u8 = 2;
+
+const MAGIC: &[u8; 8] = b"bsseen3\n";
 /// Above this many changes a full walk is cheaper, and writes a new cache.
 const MAX_CHANGES: usize = 500;
 
@@ -90,7 +95,11 @@ fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 fn push_stat(out: &mut Vec<u8>, stat: Option<&Stat>) {
-    out.push(u8::from(stat.is_some()));
+    out.push(match stat {
+        None => UNKNOWN,
+        Some(stat) if stat.racy => RACY,
+        Some(_) => PROVING,
+    });
     if let Some(s) = stat {
         for number in [s.size, s.mtime, s.ctime, s.inode, s.dev, s.mode] {
             out.extend_from_slice(&number.to_le_bytes());
@@ -214,7 +223,8 @@ impl<'a> CacheReader<'a> {
 
     /// Reads a stat; `NO_STAT`, which proves nothing, if none was recorded. None: the data is cut off.
     fn stat(&mut self) -> Option<Stat> {
-        if *self.chunk::<1>()? == [0] {
+        let [kind] = *self.chunk::<1>()?;
+        if kind == UNKNOWN {
             return Some(NO_STAT);
         }
         Some(Stat {
@@ -225,7 +235,7 @@ impl<'a> CacheReader<'a> {
             dev: self.number()?,
             mode: self.number()?,
             btime: 0,
-            racy: false,
+            racy: kind != PROVING,
             linked: false,
         })
     }
@@ -261,7 +271,7 @@ fn compare_dirs(
     let mut changed = ChangedPaths::default();
     for dir in dirs {
         let now = root.stat_at(dir.path);
-        let has_mode = |now: &Stat| dir.stat.racy || dir.stat.mode == now.mode;
+        let has_mode = |now: &Stat| dir.stat.mode == 0 || dir.stat.mode == now.mode;
         if !now.as_ref().is_none_or(has_mode) {
             changed.trees.extend(RelPath::new(dir.path));
         }

@@ -14,7 +14,8 @@ CREATE TABLE IF NOT EXISTS past_time (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   root INTEGER NOT NULL REFERENCES root(id),
   path BLOB NOT NULL,
-  mtime INTEGER                       -- nanoseconds since 1970; NULL: nothing was there
+  is_dir INTEGER NOT NULL,
+  mtime INTEGER                       -- nanoseconds since 1970; NULL: nothing of this kind was there
 );
 CREATE TABLE IF NOT EXISTS dir_time (
   root INTEGER NOT NULL REFERENCES root(id),
@@ -26,29 +27,29 @@ CREATE TRIGGER IF NOT EXISTS file_time_inserted BEFORE INSERT ON file_state
 WHEN NOT EXISTS (SELECT 1 FROM file_state AS old WHERE old.root = NEW.root AND old.path = NEW.path
   AND (old.mtime = NEW.mtime OR old.size < 0))
 BEGIN
-  INSERT INTO past_time (root, path, mtime) VALUES (NEW.root, NEW.path,
+  INSERT INTO past_time (root, path, is_dir, mtime) VALUES (NEW.root, NEW.path, 0,
     (SELECT old.mtime FROM file_state AS old WHERE old.root = NEW.root AND old.path = NEW.path));
 END;
 CREATE TRIGGER IF NOT EXISTS file_time_updated AFTER UPDATE OF mtime ON file_state
 WHEN OLD.mtime <> NEW.mtime AND OLD.size >= 0
 BEGIN
-  INSERT INTO past_time (root, path, mtime) VALUES (OLD.root, OLD.path, OLD.mtime);
+  INSERT INTO past_time (root, path, is_dir, mtime) VALUES (OLD.root, OLD.path, 0, OLD.mtime);
 END;
 CREATE TRIGGER IF NOT EXISTS file_time_deleted AFTER DELETE ON file_state WHEN OLD.size >= 0
 BEGIN
-  INSERT INTO past_time (root, path, mtime) VALUES (OLD.root, OLD.path, OLD.mtime);
+  INSERT INTO past_time (root, path, is_dir, mtime) VALUES (OLD.root, OLD.path, 0, OLD.mtime);
 END;
 CREATE TRIGGER IF NOT EXISTS dir_time_inserted AFTER INSERT ON dir_time
 BEGIN
-  INSERT INTO past_time (root, path, mtime) VALUES (NEW.root, NEW.path, NULL);
+  INSERT INTO past_time (root, path, is_dir, mtime) VALUES (NEW.root, NEW.path, 1, NULL);
 END;
 CREATE TRIGGER IF NOT EXISTS dir_time_updated AFTER UPDATE OF mtime ON dir_time WHEN OLD.mtime <> NEW.mtime
 BEGIN
-  INSERT INTO past_time (root, path, mtime) VALUES (OLD.root, OLD.path, OLD.mtime);
+  INSERT INTO past_time (root, path, is_dir, mtime) VALUES (OLD.root, OLD.path, 1, OLD.mtime);
 END;
 CREATE TRIGGER IF NOT EXISTS dir_time_deleted AFTER DELETE ON dir_time
 BEGIN
-  INSERT INTO past_time (root, path, mtime) VALUES (OLD.root, OLD.path, OLD.mtime);
+  INSERT INTO past_time (root, path, is_dir, mtime) VALUES (OLD.root, OLD.path, 1, OLD.mtime);
 END;";
 
 /// Makes the tables in the store of a run.
@@ -111,16 +112,28 @@ pub(crate) fn newest(conn: &Connection) -> Result<i64> {
     Ok(conn.prepare_cached(newest)?.query_row([], |r| r.get(0))?)
 }
 
-/// Returns the paths whose time changed after a mark, with the time at the mark. None: nothing was there.
-pub(crate) fn at(
-    conn: &Connection,
-    root: RootId,
-    mark: i64,
-) -> Result<Vec<(RelPath, Option<i64>)>> {
+/// A path with the time that it had.
+#[derive(Debug)]
+pub(crate) struct PastTime {
+    pub path: RelPath,
+    pub is_dir: bool,
+    /// Nanoseconds since 1970.
+    pub mtime: i64,
+}
+
+/// Returns the files and directories whose time changed after a mark and that were there at the mark. A path may be a file
+/// at one moment and a directory at another, so each kind has its log.
+pub(crate) fn at(conn: &Connection, root: RootId, mark: i64) -> Result<Vec<PastTime>> {
     let mut select = conn.prepare_cached(
-        "SELECT path, mtime FROM past_time WHERE id IN
-           (SELECT MIN(id) FROM past_time WHERE root = ?1 AND id > ?2 GROUP BY path) ORDER BY path",
+        "SELECT path, is_dir, mtime FROM past_time WHERE mtime IS NOT NULL AND id IN
+           (SELECT MIN(id) FROM past_time WHERE root = ?1 AND id > ?2 GROUP BY path, is_dir) ORDER BY path",
     )?;
-    let rows = select.query_map(params![root, mark], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    let rows = select.query_map(params![root, mark], |r| {
+        Ok(PastTime {
+            path: r.get(0)?,
+            is_dir: r.get(1)?,
+            mtime: r.get(2)?,
+        })
+    })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

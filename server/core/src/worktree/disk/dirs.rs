@@ -1,6 +1,6 @@
 //! Directories below a root: made with a file, removed once they are empty, and made durable.
 
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -53,14 +53,29 @@ impl Root {
             .at("open", &self.path)?;
         let mut made = 0;
         for part in dir.split(|b| *b == b'/').filter(|p| !p.is_empty()) {
-            match rustix::fs::mkdirat(&at, part, Mode::from_raw_mode(0o777)) {
-                Ok(()) => made += 1,
-                Err(Errno::EXIST) => {}
+            let is_new = match rustix::fs::mkdirat(&at, part, Mode::from_raw_mode(0o777)) {
+                Ok(()) => true,
+                Err(Errno::EXIST) => false,
                 Err(e) => return Err(e).at("make the directory of", &shown),
-            }
+            };
             at = exact::open_dir(&at, part, flags).at("open the directory of", &shown)?;
+            if is_new {
+                made += 1;
+                self.disinherit(&at)
+                    .at("set the mode of the directory of", &shown)?;
+            }
         }
         Ok(made)
+    }
+
+    /// Takes the group bit from a new directory of a run, which has it from the directory above. A directory that had it
+    /// gets it back by its own mode.
+    fn disinherit(&self, dir: &OwnedFd) -> Result<(), Errno> {
+        let mode = Mode::from_raw_mode(rustix::fs::fstat(dir)?.st_mode & 0o7777);
+        if self.has_past_times() && mode.contains(Mode::SGID) {
+            rustix::fs::fchmod(dir, mode - Mode::SGID)?;
+        }
+        Ok(())
     }
 
     /// Removes up to `count` directories above `rel`, innermost first, as long as they are empty.

@@ -215,9 +215,7 @@ impl<'s, 'a> DirVisit<'s, 'a> {
         rules: Arc<Rules>,
     ) -> Self {
         // on another mounted file system, directory timestamps may not be reliable
-        let proving_stat = listed
-            .before
-            .filter(|stat| !stat.racy && stat.dev == scan.dev);
+        let proving_stat = listed.before.filter(|stat| stat.dev == scan.dev);
         let is_full = scan.only.is_none() && scan.store_contents;
         Self {
             record: is_full.then(|| DirRecord::new(&dir.path, proving_stat.as_ref())),
