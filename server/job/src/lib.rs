@@ -19,6 +19,7 @@ mod program;
 pub mod report;
 pub mod repository;
 pub mod run;
+pub mod session;
 #[cfg(test)]
 mod small_disk;
 pub mod state;

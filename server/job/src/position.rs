@@ -2,22 +2,26 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// Line and column, both from 1. A column counts UTF-16 code units, as GitHub's parser and editors do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct FilePosition {
     pub line: u32,
     pub column: u32,
 }
 
 /// Part of a file. The end is exclusive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Range {
     pub start: FilePosition,
     pub end: FilePosition,
 }
 
 /// A value with its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Located<T> {
     pub value: T,
     pub range: Range,

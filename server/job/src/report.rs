@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::state::StepOutcome;
 
 /// Receiver of events, in their order. All texts are masked.
@@ -29,7 +31,7 @@ pub struct JobName {
 }
 
 /// A step as people see it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepName {
     /// Places from 0: that of the step in the job, then those within composite actions.
     pub path: Vec<usize>,
@@ -43,7 +45,7 @@ pub struct StepName {
 }
 
 /// The part of an action that runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum StepPart {
     Pre,
     Main,

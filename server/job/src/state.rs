@@ -12,6 +12,15 @@ pub enum NameCase {
     Kept,
 }
 
+impl NameCase {
+    fn is_same(self, there: &str, name: &str) -> bool {
+        match self {
+            NameCase::Folded => there.to_lowercase() == name.to_lowercase(),
+            NameCase::Kept => there == name,
+        }
+    }
+}
+
 impl Default for NameCase {
     /// The rule of this system.
     fn default() -> NameCase {
@@ -141,24 +150,28 @@ impl EnvVariables {
     }
 
     pub fn get(&self, name: &str) -> Option<&str> {
-        let found = self.pairs.iter().find(|(there, _)| self.same(there, name));
+        let found = self
+            .pairs
+            .iter()
+            .find(|(there, _)| self.case.is_same(there, name));
         found.map(|(_, value)| value.as_str())
-    }
-
-    fn same(&self, there: &str, name: &str) -> bool {
-        match self.case {
-            NameCase::Folded => there.to_lowercase() == name.to_lowercase(),
-            NameCase::Kept => there == name,
-        }
     }
 
     /// Sets a variable. One that is there keeps its place.
     pub fn set(&mut self, name: &str, value: &str) {
-        let found = (self.pairs.iter()).position(|(there, _)| self.same(there, name));
+        let found = (self.pairs.iter()).position(|(there, _)| self.case.is_same(there, name));
         match found {
             Some(at) => value.clone_into(&mut self.pairs[at].1),
             None => self.pairs.push((name.to_owned(), value.to_owned())),
         }
+    }
+
+    /// Removes a variable. False if there is none.
+    pub fn remove(&mut self, name: &str) -> bool {
+        let before = self.pairs.len();
+        let case = self.case;
+        self.pairs.retain(|(there, _)| !case.is_same(there, name));
+        self.pairs.len() < before
     }
 
     pub fn extend<'a>(&mut self, more: impl IntoIterator<Item = (&'a str, &'a str)>) {

@@ -62,6 +62,7 @@ impl Restore<&mut Engine> {
         let stat = self.engine.root.stat(&past.path);
         let differs = stat.is_some_and(|stat| is_one(stat) && stat.mtime != past.mtime);
         if differs {
+            place.separate()?;
             place.set_modified(past.mtime)?;
         }
         Ok(differs)

@@ -1,5 +1,19 @@
 //! Numbers as texts, and texts as numbers.
 
+/// Numbers in JSON, as texts: JSON has neither NaN nor an infinity.
+pub mod as_text {
+    use serde::{Deserialize as _, Deserializer, Serializer, de};
+
+    pub fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(value)
+    }
+
+    pub fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<f64, D::Error> {
+        let text = String::deserialize(from)?;
+        text.parse().map_err(de::Error::custom)
+    }
+}
+
 /// The number of a text, as JavaScript's `Number` and GitHub's runner read it. Space around it does not count, and an
 /// empty text is 0. NaN for any other text.
 ///

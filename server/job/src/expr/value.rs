@@ -3,16 +3,22 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use super::number;
 
 /// A value. Copies are cheap.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Value {
     Null,
     Bool(bool),
+    #[serde(with = "number::as_text")]
     Number(f64),
+    #[serde(with = "shared")]
     String(Arc<str>),
+    #[serde(with = "shared")]
     Array(Arc<Vec<Value>>),
+    #[serde(with = "shared")]
     Object(Arc<Dict>),
 }
 
@@ -132,6 +138,78 @@ impl Dict {
         } else {
             name.to_lowercase()
         }
+    }
+}
+
+/// Shared values in JSON, as those that they share.
+mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Dict, Value};
+
+    /// A value that an `Arc` may hold.
+    pub(super) trait Held {
+        type Owned: for<'a> Deserialize<'a>;
+        fn share(owned: Self::Owned) -> Arc<Self>;
+    }
+
+    impl Held for str {
+        type Owned = String;
+        fn share(owned: String) -> Arc<str> {
+            owned.into()
+        }
+    }
+
+    impl Held for Vec<Value> {
+        type Owned = Vec<Value>;
+        fn share(owned: Vec<Value>) -> Arc<Vec<Value>> {
+            Arc::new(owned)
+        }
+    }
+
+    impl Held for Dict {
+        type Owned = Dict;
+        fn share(owned: Dict) -> Arc<Dict> {
+            Arc::new(owned)
+        }
+    }
+
+    pub(super) fn serialize<T: Serialize + ?Sized, S: Serializer>(
+        value: &Arc<T>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        value.as_ref().serialize(to)
+    }
+
+    pub(super) fn deserialize<'a, T: Held + ?Sized, D: Deserializer<'a>>(
+        from: D,
+    ) -> Result<Arc<T>, D::Error> {
+        T::Owned::deserialize(from).map(T::share)
+    }
+}
+
+impl Serialize for Dict {
+    /// Its rule for names, then its entries in their order.
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let entries: Vec<(&str, &Value)> = self.iter().collect();
+        (self.case_sensitive, entries).serialize(to)
+    }
+}
+
+impl<'a> Deserialize<'a> for Dict {
+    fn deserialize<D: Deserializer<'a>>(from: D) -> Result<Dict, D::Error> {
+        let (case_sensitive, entries): (bool, Vec<(String, Value)>) =
+            Deserialize::deserialize(from)?;
+        let mut dict = Dict {
+            case_sensitive,
+            ..Dict::default()
+        };
+        for (name, value) in entries {
+            dict.set(&name, value);
+        }
+        Ok(dict)
     }
 }
 

@@ -21,7 +21,7 @@ use crate::workflow::{StepsBody, Workflow};
 use super::frame::Frame;
 use super::open::Post;
 use super::uses::{ActionSources, MissingActions};
-use crate::report::{JobEnd, JobName, RunReport};
+use crate::report::{JobEnd, JobName, RunReport, StepEnd, StepName};
 
 /// Minutes that a job may take, as on GitHub.
 const JOB_MINUTES: f64 = 360.0;
@@ -68,7 +68,14 @@ pub struct JobRun {
     /// Parts that run at the end, by the key of their step.
     pub(super) posts: BTreeMap<String, Post>,
     /// Processes that steps left running.
-    pub(super) leftovers: Vec<Leftovers>,
+    /// Each with the number of its program.
+    pub(super) leftovers: Vec<(u64, Leftovers)>,
+    /// Programs that steps have started.
+    pub(super) programs: u64,
+    /// The end of the last step.
+    pub(super) last: Option<(StepName, StepEnd)>,
+    /// The status before the last step counted.
+    pub(super) status_before: StepOutcome,
     /// A supervisor for the next program.
     pub(super) ready: Option<Ready>,
     /// `GITHUB_…` and `RUNNER_…`.
@@ -78,6 +85,7 @@ pub struct JobRun {
     pub(super) matchers: JobMatchers,
     /// Wishes to stop that the job has heeded.
     pub(super) heeded: u8,
+    began: Instant,
     reason: Option<String>,
 }
 
@@ -121,11 +129,15 @@ impl JobRun {
             },
             posts: BTreeMap::new(),
             leftovers: Vec::new(),
+            programs: 0,
+            last: None,
+            status_before: StepOutcome::Success,
             ready: None,
             variables,
             deadline: None,
             matchers: JobMatchers::default(),
             heeded: setup.stop.wishes(),
+            began: Instant::now(),
             reason: None,
             setup,
         };
@@ -162,12 +174,26 @@ impl JobRun {
 
     /// Runs all steps, the posts, and ends what they left running.
     pub fn run(mut self) -> JobEnd {
-        let began = Instant::now();
-        let name = self.setup.name.clone();
-        self.report().job_started(&name);
+        self.begin();
+        while self.run_next() {}
+        self.finish()
+    }
+
+    /// Tells the start, and runs the parts of actions before the first step.
+    pub fn begin(&mut self) {
+        self.began = Instant::now();
+        self.report().job_started(&self.setup.name);
         self.run_pre_parts();
-        while self.advance() {}
-        self.run_posts();
+    }
+
+    /// Runs the next step, or a post. False at the end of the job.
+    pub fn run_next(&mut self) -> bool {
+        self.advance() || self.run_next_post()
+    }
+
+    /// Ends what the steps left running, and the job.
+    pub fn finish(mut self) -> JobEnd {
+        let name = self.setup.name.clone();
         let result = self.state.status();
         self.state.result = Some(result);
         let outputs = self.outputs();
@@ -176,13 +202,20 @@ impl JobRun {
         self.ready = None;
         let end = JobEnd {
             result,
-            milliseconds: milliseconds(began),
+            milliseconds: milliseconds(self.began),
             outputs,
             reason: self.reason.take(),
             directory: Some(self.setup.place.dir.clone()),
         };
         self.report().job_ended(&name, &end);
         end
+    }
+
+    /// Ends a job that cannot continue.
+    pub fn give_up(mut self, reason: String) -> JobEnd {
+        self.state.status = Some(StepOutcome::Failure);
+        self.reason = Some(reason);
+        self.finish()
     }
 
     /// Runs the next step, or leaves a composite action. False at the end of the job's steps.

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
+
 use crate::builtin::Builtin;
 use crate::expr::Dict;
 use crate::report::StepName;
@@ -16,7 +18,7 @@ use super::environment::Layers;
 pub(super) const PRE: &str = "Pre ";
 
 /// A part of an action that runs at the job's end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Post {
     pub open: OpenStep,
     pub condition: String,
@@ -24,14 +26,14 @@ pub(super) struct Post {
     pub action: PostAction,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum PostAction {
     Builtin { builtin: Builtin, version: String },
     Node { using: String, script: PathBuf },
 }
 
 /// A step that has begun.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct OpenStep {
     pub step: WorkflowStep,
     pub name: StepName,
@@ -40,8 +42,11 @@ pub(super) struct OpenStep {
     pub env: EnvVariables,
     pub inputs: Option<Dict>,
     pub status: StepOutcome,
+    #[serde(with = "super::live::github_names")]
     pub github: Vec<(&'static str, String)>,
+    #[serde(with = "super::live::time_left")]
     pub deadline: Option<Instant>,
+    #[serde(skip, default = "Instant::now")]
     pub began: Instant,
 }
 

@@ -38,14 +38,16 @@ impl JobRun {
         self.posts.insert(key, post);
     }
 
-    /// Runs the posts, the newest first.
-    pub(super) fn run_posts(&mut self) {
-        while let Some(key) = self.state.post.pop() {
-            self.heed_stop();
-            if let Some(post) = self.posts.remove(&key) {
-                self.run_post(&post);
-            }
+    /// Runs the newest post. False if none is left.
+    pub(super) fn run_next_post(&mut self) -> bool {
+        let Some(key) = self.state.post.pop() else {
+            return false;
+        };
+        self.heed_stop();
+        if let Some(post) = self.posts.remove(&key) {
+            self.run_post(&post);
         }
+        true
     }
 
     pub(super) fn run_post(&mut self, post: &Post) {

@@ -23,13 +23,13 @@ use crate::report::{StepEnd, StepName, StepPart};
 impl JobRun {
     /// Runs a step to its end, or enters its composite action.
     pub(super) fn run_step(&mut self, step: &WorkflowStep, path: Vec<usize>) {
-        let mut open = self.open(step, path);
-        open.name.name = self.display_name(&open);
-        if let Err(reason) = self.add_step_env(&mut open) {
-            self.report().step_started(&open.name);
-            return self.close(&open, Ran::failed(reason));
-        }
-        open.name.name = self.display_name(&open);
+        let mut open = match self.open_with_env(step, path) {
+            Ok(open) => open,
+            Err((open, reason)) => {
+                self.report().step_started(&open.name);
+                return self.close(&open, Ran::failed(reason));
+            }
+        };
         match holds(&step.condition, &self.at_step(&open)) {
             Ok(true) => {}
             Ok(false) => return self.skip(&open, &step.condition),
@@ -177,6 +177,7 @@ impl JobRun {
             reason: Some(reason(condition, open.status, "an earlier step failed")),
         };
         self.report().step_ended(&open.name, &end);
+        self.last = Some((open.name.clone(), end));
     }
 
     /// Keeps the result of a step, and lets it count for the job or the composite action around it.
@@ -217,15 +218,19 @@ impl JobRun {
             reason,
         };
         self.report().step_ended(&open.name, &end);
+        self.last = Some((open.name.clone(), end));
     }
 
     /// Merges a conclusion into the status around it.
     pub(super) fn count(&mut self, conclusion: StepOutcome) {
         if self.frames.len() > 1 {
             let frame = self.frame();
-            frame.status = frame.status.merge(conclusion);
+            let before = frame.status;
+            frame.status = before.merge(conclusion);
+            self.status_before = before;
         } else {
-            self.state.status = Some(self.state.status().merge(conclusion));
+            self.status_before = self.state.status();
+            self.state.status = Some(self.status_before.merge(conclusion));
         }
     }
 
@@ -285,15 +290,17 @@ impl JobRun {
             .finish();
         let ended = ended
             .map_err(|error| format!("{} cannot be started: {error}", program.program.display()))?;
-        self.leftovers.retain_mut(|left| !left.are_gone());
+        self.leftovers.retain_mut(|(_, left)| !left.are_gone());
         if ended.ending == ProgramEnding::SupervisorLost {
             end_orphans(
                 self.leftovers
                     .iter()
+                    .map(|(_, left)| left)
                     .chain(self.ready.as_ref().map(Ready::leftovers)),
             );
         }
-        self.leftovers.push(ended.leftovers);
+        self.programs += 1;
+        self.leftovers.push((self.programs, ended.leftovers));
         Ok((ended.ending, asked))
     }
 

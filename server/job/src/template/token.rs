@@ -1,18 +1,21 @@
 //! Tokens of a template.
 
+use serde::{Deserialize, Serialize};
+
 use crate::position::Range;
 
 /// A value of a template, with its place.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TemplateToken {
     pub range: Range,
     pub kind: TokenKind,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum TokenKind {
     Null,
     Bool(bool),
+    #[serde(with = "crate::expr::number_as_text")]
     Number(f64),
     Text(String),
     /// `${{ … }}`, alone or within a text.
@@ -25,7 +28,7 @@ pub enum TokenKind {
 }
 
 /// An expression without its `${{ }}`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expression {
     /// The text to evaluate. A text with expressions in it is one `format('…{0}…', …)`, as for GitHub's runner.
     pub text: String,

@@ -1,5 +1,7 @@
 //! Types of a workflow. Fields that may have expressions are tokens of its template.
 
+use serde::{Deserialize, Serialize};
+
 use crate::position::{Located, Range};
 use crate::template::TemplateToken;
 
@@ -122,7 +124,7 @@ pub enum Secrets {
     Mapping(TemplateToken),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkflowStep {
     /// Its `id`, or the one that GitHub makes: `__run_2`.
     pub id: String,
@@ -138,7 +140,27 @@ pub struct WorkflowStep {
     pub action: StepAction,
 }
 
-#[derive(Clone, Debug)]
+impl WorkflowStep {
+    /// A step that does nothing, where there is none.
+    pub fn nothing() -> WorkflowStep {
+        WorkflowStep {
+            id: String::new(),
+            range: Range::default(),
+            name: None,
+            condition: "success()".to_owned(),
+            env: None,
+            timeout_minutes: None,
+            continue_on_error: None,
+            action: StepAction::Run {
+                script: TemplateToken::text(Range::default(), ""),
+                shell: None,
+                working_directory: None,
+            },
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum StepAction {
     Run {
         script: TemplateToken,

@@ -1,6 +1,7 @@
 //! `job`: jobs of CI workflows on this machine.
 
 mod announce;
+mod debug;
 mod files;
 mod list;
 mod rm;
@@ -19,6 +20,7 @@ use crate::cli::options::GlobalArgs;
 use crate::terminal::error::CliResult;
 use crate::terminal::out::Out;
 
+use debug::JobDebugArgs;
 use list::JobListArgs;
 use rm::JobRmArgs;
 use run::JobRunArgs;
@@ -43,6 +45,7 @@ pub struct JobArgs {
 enum JobCommand {
     List(JobListArgs),
     Run(Box<JobRunArgs>),
+    Debug(Box<JobDebugArgs>),
     Rm(JobRmArgs),
     /// Supervise the program of one step (runs start it)
     #[command(hide = true, after_help = "Examples:\n  backstitch job step")]
@@ -63,6 +66,7 @@ impl TerminalCommand for JobArgs {
         match self.command {
             JobCommand::List(_) => reads("job list"),
             JobCommand::Run(_) => records("job run"),
+            JobCommand::Debug(_) => records("job debug"),
             JobCommand::Rm(_) => records("job rm"),
             JobCommand::Step => records("job step"),
             JobCommand::Builtin { .. } => records("job builtin"),
@@ -75,6 +79,7 @@ pub fn run(args: JobArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode>
     match args.command {
         JobCommand::List(args) => list::run(&args, global, out),
         JobCommand::Run(args) => run::run(&args, global, out),
+        JobCommand::Debug(args) => debug::run(&args, global, out),
         JobCommand::Rm(args) => rm::run(&args, out),
         JobCommand::Step => {
             backstitch_job::step::supervise::supervise()?;

@@ -17,7 +17,7 @@ use backstitch_job::place::prune;
 use backstitch_job::report::RunReport;
 use backstitch_job::repository::ProjectRepository;
 use backstitch_job::run::{
-    JobListing, MissingActions, RunOptions, WorkflowEvent, WorkflowSetup, jobs_of,
+    JobDriver, JobListing, MissingActions, RunOptions, WorkflowEvent, WorkflowSetup, jobs_of,
 };
 use backstitch_job::state::{EnvVariables, StepOutcome};
 use backstitch_job::step::mask::Masks;
@@ -123,6 +123,19 @@ pub enum CheckoutWord {
 }
 
 pub fn run(args: &JobRunArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode> {
+    run_driven(args, None, global, out)
+}
+
+/// Makes the driver of a job from the receiver of its events.
+pub type DriverOf<'a> = &'a dyn Fn(Arc<Mutex<RunScreen>>) -> Arc<dyn JobDriver>;
+
+/// Runs the jobs, one of them by a driver.
+pub fn run_driven(
+    args: &JobRunArgs,
+    driver_of: Option<DriverOf>,
+    global: &GlobalArgs,
+    out: &Out,
+) -> CliResult<ExitCode> {
     let repository = setting::repository(global)?;
     let file = workflow_file(&repository, &args.file)?;
     let (name, text) = read_workflow(&repository, &file)?;
@@ -157,6 +170,7 @@ pub fn run(args: &JobRunArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitC
     let screen = Arc::new(Mutex::new(RunScreen::new(out, out.json)));
     let setup = WorkflowSetup {
         report: Arc::clone(&screen) as Arc<Mutex<dyn RunReport>>,
+        driver: driver_of.map(|driver_of| driver_of(Arc::clone(&screen))),
         ..setup
     };
     hear_signals(&setup.stop)?;
@@ -321,6 +335,7 @@ fn setup_of(
         masks,
         stop: StopRequest::new()?,
         report: Arc::new(Mutex::new(RunScreen::new(out, true))),
+        driver: None,
         artifacts: Arc::default(),
         jobs_dir,
         repository: Arc::new(repository),

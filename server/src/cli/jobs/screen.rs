@@ -75,6 +75,12 @@ impl RunScreen {
         self.write(format!("{indent}{text}\n").as_bytes());
     }
 
+    /// Writes lines that stand beside those of the steps.
+    pub fn said(&mut self, text: &str) {
+        self.live.end_progress();
+        self.write(format!("{text}\n").as_bytes());
+    }
+
     /// Shows the step that runs.
     fn progress(&mut self) {
         if let Some((began, name)) = self.running.as_ref().filter(|_| !self.silent) {

@@ -5,7 +5,7 @@ use std::io::{Read as _, Seek as _, Write as _};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Timespec, Timestamps, UTIME_OMIT};
 use rustix::io::Errno;
 
-use super::{DiskEntry, PathHandle, Stat, TEMP_PREFIX, forbidden};
+use super::{DiskEntry, PathHandle, Stat, TEMP_PREFIX, forbidden, stat_in};
 use crate::config::MOST;
 use crate::content::LARGE;
 use crate::error::{Context as _, Result};
@@ -416,25 +416,59 @@ impl PathHandle<'_> {
         rustix::fs::unlinkat(&self.dir, self.name, AtFlags::REMOVEDIR).ok();
     }
 
+    /// Gives a file with several names a content of its own: what is set on it then is not set on the others.
+    pub(crate) fn separate(&self) -> Result<()> {
+        let Some(mut file) = self.open() else {
+            return Ok(());
+        };
+        let stat = self.stat().at("check", &self.shown)?;
+        if self.links() < 2 || stat.kind() != FileType::RegularFile {
+            return Ok(());
+        }
+        self.may_change()?;
+        let of_dir = stat_in(&self.dir, b".");
+        let name = [TEMP_PREFIX, b"own-", self.name].concat();
+        let copy = self.sibling(&name)?;
+        copy.remove()?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let made = rustix::fs::openat(&self.dir, &*name, flags, Mode::from_raw_mode(0o600));
+        let mut made = std::fs::File::from(made.at("create", &copy.shown)?);
+        std::io::copy(&mut file, &mut made).at("write", &copy.shown)?;
+        let mode = Mode::from_raw_mode(stat.permissions());
+        rustix::fs::fchmod(&made, mode).at("set the mode of", &copy.shown)?;
+        made.sync_all().at("sync", &copy.shown)?;
+        rustix::fs::renameat(&self.dir, &*name, &self.dir, self.name).at("rename", &self.shown)?;
+        // the directory has the entries that it had
+        let modified = of_dir.map(|stat| modified(stat.mtime));
+        let set = modified.map(|times| rustix::fs::futimens(&self.dir, &times));
+        set.unwrap_or(Ok(()))
+            .at("set the time of the directory of", &self.shown)
+    }
+
     /// Sets the time of the last change, in nanoseconds since 1970. A link is not followed.
     pub(crate) fn set_modified(&self, nanoseconds: i64) -> Result<()> {
         self.may_change()?;
-        let times = Timestamps {
-            last_access: Timespec {
-                tv_sec: 0,
-                tv_nsec: UTIME_OMIT,
-            },
-            last_modification: Timespec {
-                tv_sec: nanoseconds.div_euclid(1_000_000_000),
-                tv_nsec: nanoseconds.rem_euclid(1_000_000_000),
-            },
-        };
+        let times = modified(nanoseconds);
         rustix::fs::utimensat(&self.dir, self.name, &times, AtFlags::SYMLINK_NOFOLLOW)
             .at("set the time of", &self.shown)
     }
 
     pub(crate) fn exists(&self) -> bool {
         self.stat().is_ok()
+    }
+}
+
+/// The time of the last change, in nanoseconds since 1970, and that of the last access as it is.
+fn modified(nanoseconds: i64) -> Timestamps {
+    Timestamps {
+        last_access: Timespec {
+            tv_sec: 0,
+            tv_nsec: UTIME_OMIT,
+        },
+        last_modification: Timespec {
+            tv_sec: nanoseconds.div_euclid(1_000_000_000),
+            tv_nsec: nanoseconds.rem_euclid(1_000_000_000),
+        },
     }
 }
 

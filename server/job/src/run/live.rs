@@ -1,0 +1,131 @@
+//! All that a job is between two steps, but for files: a value that a point keeps, and that a job continues from.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::state::JobState;
+
+use super::frame::Frame;
+use super::job::JobRun;
+use super::open::Post;
+
+/// A job between two steps. Deadlines are kept as the time that is left.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LiveJob {
+    pub state: JobState,
+    frames: Vec<Frame>,
+    posts: BTreeMap<String, Post>,
+    #[serde(with = "time_left")]
+    deadline: Option<Instant>,
+}
+
+impl JobRun {
+    /// The job as it is now.
+    pub fn live(&self) -> LiveJob {
+        LiveJob {
+            state: self.state.clone(),
+            frames: self.frames.clone(),
+            posts: self.posts.clone(),
+            deadline: self.deadline,
+        }
+    }
+
+    /// Continues from another moment. Processes, masks and files are not part of it.
+    pub fn set_live(&mut self, live: LiveJob) {
+        self.state = live.state;
+        self.frames = live.frames;
+        self.posts = live.posts;
+        self.deadline = live.deadline;
+    }
+
+    pub fn state(&self) -> &JobState {
+        &self.state
+    }
+
+    pub fn state_mut(&mut self) -> &mut JobState {
+        &mut self.state
+    }
+
+    /// Moves all deadlines, since the clock stands still while nothing runs.
+    pub fn stood_still(&mut self, time: Duration) {
+        let moved = |at: &mut Option<Instant>| *at = at.and_then(|at| at.checked_add(time));
+        moved(&mut self.deadline);
+        for frame in &mut self.frames {
+            moved(&mut frame.deadline);
+            if let Some(composite) = &mut frame.composite {
+                moved(&mut composite.open.deadline);
+            }
+        }
+        for post in self.posts.values_mut() {
+            moved(&mut post.open.deadline);
+        }
+    }
+}
+
+/// Deadlines as the milliseconds that are left.
+pub(super) mod time_left {
+    use super::{Deserialize as _, Duration, Instant, Serialize as _};
+    use serde::{Deserializer, Serializer};
+
+    #[expect(clippy::ref_option, reason = "serde calls it so")]
+    pub fn serialize<S: Serializer>(at: &Option<Instant>, to: S) -> Result<S::Ok, S::Error> {
+        let left = at.map(|at| at.saturating_duration_since(Instant::now()));
+        let left = left.map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
+        left.serialize(to)
+    }
+
+    pub fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Option<Instant>, D::Error> {
+        let left: Option<u64> = Option::deserialize(from)?;
+        Ok(left.and_then(|left| Instant::now().checked_add(Duration::from_millis(left))))
+    }
+}
+
+/// The steps of a frame, which copies share.
+pub(super) mod shared_steps {
+    use super::{Arc, Deserialize as _, Serialize as _};
+    use crate::workflow::WorkflowStep;
+    use serde::{Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(
+        steps: &Arc<Vec<WorkflowStep>>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        steps.as_ref().serialize(to)
+    }
+
+    pub fn deserialize<'a, D: Deserializer<'a>>(
+        from: D,
+    ) -> Result<Arc<Vec<WorkflowStep>>, D::Error> {
+        Vec::deserialize(from).map(Arc::new)
+    }
+}
+
+/// Values of `github` within an action, by the names that this program gives them.
+pub(super) mod github_names {
+    use super::{Deserialize as _, Serialize as _};
+    use serde::{Deserializer, Serializer, de};
+
+    const NAMES: [&str; 4] = ["action", "action_path", "action_ref", "action_repository"];
+
+    pub fn serialize<S: Serializer>(
+        pairs: &[(&'static str, String)],
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        pairs.serialize(to)
+    }
+
+    pub fn deserialize<'a, D: Deserializer<'a>>(
+        from: D,
+    ) -> Result<Vec<(&'static str, String)>, D::Error> {
+        let pairs: Vec<(String, String)> = Vec::deserialize(from)?;
+        let named = pairs.into_iter().map(|(name, value)| {
+            let known = NAMES.into_iter().find(|known| *known == name);
+            let known = known.ok_or_else(|| de::Error::custom(format!("unknown name {name}")))?;
+            Ok((known, value))
+        });
+        named.collect()
+    }
+}

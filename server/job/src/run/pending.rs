@@ -1,0 +1,114 @@
+//! The step that runs next: known before it begins, so that a job can stand before it.
+
+use crate::report::{StepName, StepPart};
+use crate::workflow::{StepAction, WorkflowStep};
+
+use super::condition::holds;
+use super::job::JobRun;
+use super::open::OpenStep;
+use super::uses::UsesText;
+
+/// A step that has not begun.
+#[derive(Clone, Debug)]
+pub struct PendingStep {
+    pub name: StepName,
+    /// The step in its file.
+    pub step: WorkflowStep,
+    /// True if its condition holds now. Err: the reason why it cannot be evaluated.
+    pub holds: Result<bool, String>,
+}
+
+impl PendingStep {
+    /// Depth of the frame: 1 for a step of the job.
+    pub fn depth(&self) -> usize {
+        self.name.path.len()
+    }
+
+    /// True if nothing would run: the condition does not hold.
+    pub fn is_passed_over(&self) -> bool {
+        matches!(self.holds, Ok(false))
+    }
+
+    /// True for a step that may have steps: it uses an action of a directory.
+    pub fn may_be_entered(&self) -> bool {
+        let StepAction::Uses { uses, .. } = &self.step.action else {
+            return false;
+        };
+        self.name.part == StepPart::Main
+            && !matches!(UsesText::parse(&uses.value), UsesText::Docker(_))
+    }
+}
+
+impl JobRun {
+    /// The step that runs next. Composite actions that have ended are left before. None at the end of the job.
+    pub fn pending(&mut self) -> Option<PendingStep> {
+        loop {
+            let frame = self.frames.last()?;
+            if let Some((step, path)) = frame.next_step() {
+                return Some(self.pending_step(&step, path));
+            }
+            if self.frames.len() == 1 {
+                break;
+            }
+            self.leave_composite();
+        }
+        let post = self.posts.get(self.state.post.last()?)?;
+        let mut open = post.open.clone();
+        open.status = self.state.status();
+        Some(PendingStep {
+            name: open.name.clone(),
+            step: open.step.clone(),
+            holds: holds(&post.condition, &self.at_step(&open)),
+        })
+    }
+
+    fn pending_step(&mut self, step: &WorkflowStep, path: Vec<usize>) -> PendingStep {
+        let (open, error) = match self.open_with_env(step, path) {
+            Ok(open) => (open, None),
+            Err((open, error)) => (open, Some(error)),
+        };
+        let holds = error.map_or_else(|| holds(&step.condition, &self.at_step(&open)), Err);
+        PendingStep {
+            name: open.name,
+            step: step.clone(),
+            holds,
+        }
+    }
+
+    /// A step with its variables and its name. Err: the step, and the reason why its variables have no values.
+    pub(super) fn open_with_env(
+        &mut self,
+        step: &WorkflowStep,
+        path: Vec<usize>,
+    ) -> Result<OpenStep, (OpenStep, String)> {
+        let mut open = self.open(step, path);
+        open.name.name = self.display_name(&open);
+        if let Err(reason) = self.add_step_env(&mut open) {
+            return Err((open, reason));
+        }
+        open.name.name = self.display_name(&open);
+        Ok(open)
+    }
+
+    /// The environment that the pending step's program would have, without its command files.
+    pub(super) fn pending_open(&mut self) -> Option<OpenStep> {
+        let (step, path) = self.frames.last()?.next_step()?;
+        match self.open_with_env(&step, path) {
+            Ok(open) | Err((open, _)) => Some(open),
+        }
+    }
+
+    /// Leaves the next step out: it neither runs nor has a result.
+    pub fn leave_out(&mut self) {
+        let Some(frame) = self.frames.last_mut() else {
+            return;
+        };
+        if frame.next < frame.steps.len() {
+            frame.next += 1;
+        } else if self.frames.len() == 1
+            && let Some(key) = self.state.post.pop()
+        {
+            self.posts.remove(&key);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What can be done with a job that stands between two steps.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::expr::{Value, evaluate};
+use crate::report::{JobName, StepEnd, StepName, StepPart};
+use crate::state::{EnvVariables, StepOutcome};
+use crate::step::StepProgram;
+use crate::workflow::WorkflowStep;
+
+use super::job::JobRun;
+use super::open::{OpenStep, Prepared};
+
+/// A shell, and the script that it runs.
+#[derive(Clone, Debug)]
+pub struct ShellProgram {
+    pub shell: PathBuf,
+    pub script: String,
+}
+
+/// The end of a shell command.
+#[derive(Clone, Debug)]
+pub struct ShellRan {
+    pub outcome: StepOutcome,
+    pub reason: Option<String>,
+    /// The variables that the command began with.
+    pub environment: Vec<(String, String)>,
+}
+
+/// Makes the program of a shell command from PATH and the working directory.
+type ShellOf<'a> = dyn Fn(&str, &Path) -> Result<ShellProgram, String> + 'a;
+
+impl JobRun {
+    pub fn job_name(&self) -> &JobName {
+        &self.setup.name
+    }
+
+    /// Programs that steps have started so far.
+    pub fn programs(&self) -> u64 {
+        self.programs
+    }
+
+    /// Ends the processes that later programs left running. Returns how many programs had some.
+    pub fn end_programs_after(&mut self, programs: u64) -> usize {
+        let before = self.leftovers.len();
+        self.leftovers.retain(|(number, _)| *number <= programs);
+        before - self.leftovers.len()
+    }
+
+    /// The end of the last step, once.
+    pub fn take_last(&mut self) -> Option<(StepName, StepEnd)> {
+        self.last.take()
+    }
+
+    /// Takes back the wishes to stop: they were meant for the step that ran.
+    pub fn forgive_stop(&mut self) {
+        self.heeded = self.setup.stop.wishes();
+    }
+
+    /// A text without secrets.
+    pub fn mask(&self, text: &str) -> String {
+        self.setup.masks.apply(text)
+    }
+
+    /// Evaluates an expression, with or without `${{ }}`, at the step that runs next.
+    pub fn evaluate_pending(&mut self, text: &str) -> Result<Value, String> {
+        let text = text.trim();
+        let inner = text.strip_prefix("${{");
+        let inner = inner.and_then(|inner| inner.strip_suffix("}}"));
+        let text = inner.unwrap_or(text);
+        let value = match self.pending_open() {
+            Some(open) => evaluate(text, &self.at_step(&open)),
+            None => evaluate(text, &self.at()),
+        };
+        value.map_err(|error| error.message)
+    }
+
+    /// Changes the result of a step that has ended: its conclusion, and the status around it.
+    pub fn set_conclusion(&mut self, name: &StepName, outcome: StepOutcome) {
+        let frame = self.frame();
+        let scope = frame.scope.clone();
+        let results = self.state.steps.get_mut(&scope);
+        if let Some(result) = results.and_then(|results| results.get_mut(&name.id)) {
+            result.outcome = Some(outcome);
+            result.conclusion = Some(outcome);
+        }
+        // the status before the step, since a merge cannot take a failure back
+        let before = self.status_before;
+        if self.frames.len() > 1 {
+            self.frame().status = before.merge(outcome);
+        } else {
+            self.state.status = Some(before.merge(outcome));
+        }
+    }
+
+    /// Steps of the frame that have not run, with their places.
+    pub fn places_ahead(&self) -> Vec<(usize, WorkflowStep)> {
+        let Some(frame) = self.frames.last() else {
+            return Vec::new();
+        };
+        let all = frame.steps.iter().enumerate().skip(frame.next);
+        all.map(|(place, step)| (place, step.clone())).collect()
+    }
+
+    /// Sets PATH as a shell has it: directories before the one that a step finds are directories of the job.
+    pub fn set_path(&mut self, path: &str) {
+        let now = self.path_now();
+        let front = path
+            .strip_suffix(&now)
+            .map(|front| front.trim_end_matches(':'));
+        match front {
+            Some(front) => {
+                let added = front.split(':').filter(|dir| !dir.is_empty());
+                for dir in added.rev() {
+                    self.state.prepend_path(dir);
+                }
+            }
+            None => {
+                self.state.path.clear();
+                self.state.env.set("PATH", path);
+            }
+        }
+    }
+
+    fn path_now(&mut self) -> String {
+        let open = self.shell_open();
+        let files = self.command_files(&open);
+        self.layers(&open, &[], &files).path()
+    }
+
+    /// The step for which a shell command runs: the next one, or the job's end.
+    fn shell_open(&mut self) -> OpenStep {
+        let next = self.pending_open();
+        next.unwrap_or_else(|| self.open(&WorkflowStep::nothing(), vec![usize::MAX]))
+    }
+
+    /// Runs a shell command with all that the next step finds.
+    pub fn run_shell(&mut self, shell_of: &ShellOf) -> Result<ShellRan, String> {
+        let mut open = self.shell_open();
+        open.name.part = StepPart::Main;
+        open.name.name = "shell".to_owned();
+        open.deadline = None;
+        let workspace = self.setup.place.workspace.clone();
+        let temp = self.setup.place.temp.clone();
+        let directory = if workspace.is_dir() {
+            workspace
+        } else {
+            temp.clone()
+        };
+        let file = temp.join("_shell.sh");
+        let environment = std::cell::RefCell::new(Vec::new());
+        let ran = self.run_program(&open, &[], &|layers| {
+            let variables = layers.variables();
+            let text = |text: &OsString| text.to_string_lossy().into_owned();
+            let pairs = variables
+                .iter()
+                .map(|(name, value)| (text(name), text(value)));
+            environment.replace(pairs.collect());
+            let program = shell_of(&layers.path(), &directory)?;
+            fs::write(&file, &program.script)
+                .map_err(|error| format!("{} cannot be written: {error}", file.display()))?;
+            Ok(Prepared {
+                header: String::new(),
+                program: StepProgram {
+                    program: program.shell,
+                    arguments: vec![file.as_os_str().to_owned()],
+                    directory: directory.clone(),
+                    environment: variables,
+                },
+            })
+        });
+        let outputs: EnvVariables = ran.outputs;
+        if !outputs.is_empty() && !open.step.id.is_empty() {
+            let results = self.state.steps.entry(open.scope.clone()).or_default();
+            let result = results.entry(open.step.id.clone()).or_default();
+            result.outputs.extend(outputs.iter());
+        }
+        Ok(ShellRan {
+            outcome: ran.outcome,
+            reason: ran.reason,
+            environment: environment.into_inner(),
+        })
+    }
+}

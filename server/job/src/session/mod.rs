@@ -1,0 +1,456 @@
+//! A job that a person steps through. It stands before a step, or after one that failed; each forward command makes a point
+//! before the step that it commits to, and a step back restores one: files, times, environment, outputs and contexts.
+
+mod db;
+mod points;
+mod shell;
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
+use backstitch_core::restore::{Gap, Goal, Request};
+use backstitch_core::{Engine, OpenOptions, Workspace};
+
+use crate::expr::{self, Value};
+use crate::report::{JobEnd, StepEnd, StepName, StepPart};
+use crate::run::{JobRun, PendingStep};
+use crate::state::StepOutcome;
+use crate::workflow::StepAction;
+
+use db::RunDb;
+pub use points::{JobPoint, PointList};
+pub use shell::ShellEnd;
+
+/// Points of the job that are kept.
+const KEPT_POINTS: usize = 50;
+
+/// The agent and the tool under which the history of a run has its steps.
+const AGENT: &str = "job";
+const STEP_TOOL: &str = "step";
+
+/// The place where a job stands.
+#[derive(Clone, Debug)]
+pub enum StopPlace {
+    /// Before a step, which has not begun.
+    Before(Box<PendingStep>),
+    /// After a step that failed. Nothing has followed from it yet.
+    Failed(StepName, StepEnd),
+    /// After the last step and the last post.
+    End,
+}
+
+/// Ways forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forward {
+    /// Over the next step, with all that is in it.
+    Over,
+    /// Into the steps of a composite action.
+    Into,
+    /// To the step after the composite action, or the end.
+    Out,
+    /// To the next step that fails, or the end.
+    On,
+}
+
+/// A restore of a point.
+#[derive(Clone, Debug)]
+pub struct Restored {
+    /// Place of the point in the list.
+    pub place: usize,
+    /// Files and directories that changed.
+    pub changed: usize,
+    /// Variables that changed.
+    pub variables: usize,
+    /// What stayed as it was.
+    pub gaps: Vec<Gap>,
+}
+
+/// A job, its points, and the place where it stands.
+#[derive(Debug)]
+pub struct JobSession {
+    run: JobRun,
+    engine: Engine,
+    db: RunDb,
+    points: PointList,
+    stop: StopPlace,
+    /// The time since which the job stands.
+    stood_since: Instant,
+}
+
+impl JobSession {
+    /// Begins a job: it stands before its first step. Err: the end of a job whose history cannot be kept.
+    pub fn begin(mut run: JobRun) -> Result<JobSession, Box<JobEnd>> {
+        run.begin();
+        let dir = run.place().dir.clone();
+        let open = || -> Result<(Engine, RunDb), String> {
+            let workspace = Workspace::run(&dir).map_err(|error| error.to_string())?;
+            let engine = Engine::open_with(&workspace, OpenOptions::SERVER);
+            Ok((
+                engine.map_err(|error| error.to_string())?,
+                RunDb::open(&dir)?,
+            ))
+        };
+        let (engine, db) = match open() {
+            Ok(opened) => opened,
+            Err(reason) => return Err(Box::new(run.give_up(reason))),
+        };
+        let mut session = JobSession {
+            db,
+            engine,
+            points: PointList::default(),
+            stop: StopPlace::End,
+            stood_since: Instant::now(),
+            run,
+        };
+        let told = session.tell(EventKind::Prompt {
+            text: session.run.job_name().name.clone(),
+            synthetic: false,
+        });
+        if let Err(reason) = told {
+            return Err(Box::new(session.finish(Some(reason))));
+        }
+        session.stand();
+        Ok(session)
+    }
+
+    pub fn stop(&self) -> &StopPlace {
+        &self.stop
+    }
+
+    pub fn points(&self) -> &PointList {
+        &self.points
+    }
+
+    pub fn job(&self) -> &JobRun {
+        &self.run
+    }
+
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Ends the job, with all that its steps left running. With a reason it has failed.
+    pub fn finish(self, reason: Option<String>) -> JobEnd {
+        match reason {
+            None => self.run.finish(),
+            Some(reason) => self.run.give_up(reason),
+        }
+    }
+
+    /// The step that a forward command would run.
+    fn pending(&mut self) -> Option<PendingStep> {
+        self.run.pending()
+    }
+
+    /// Stands before the next step whose condition holds. Steps that are passed over get their result.
+    fn stand(&mut self) {
+        self.stood_since = Instant::now();
+        loop {
+            match self.pending() {
+                None => self.stop = StopPlace::End,
+                Some(step) if step.is_passed_over() => {
+                    self.run.run_next();
+                    continue;
+                }
+                Some(step) => self.stop = StopPlace::Before(Box::new(step)),
+            }
+            return;
+        }
+    }
+
+    /// Goes forward. A step that fails stops every way but that out of a composite action that goes on.
+    pub fn forward(&mut self, way: Forward) -> Result<(), String> {
+        if let StopPlace::Failed(..) = &self.stop {
+            self.stand();
+        }
+        let StopPlace::Before(first) = &self.stop else {
+            return Err("The job has ended: only a step back leads on.".to_owned());
+        };
+        self.run.stood_still(self.stood_since.elapsed());
+        let depth = first.depth();
+        loop {
+            let StopPlace::Before(step) = &self.stop else {
+                return Ok(());
+            };
+            let step = (**step).clone();
+            self.commit(&step)?;
+            let enters = way == Forward::Into && step.may_be_entered();
+            let ended = self.run_step(&step, enters)?;
+            if let Some((name, mut end)) = ended
+                && matches!(
+                    end.conclusion,
+                    StepOutcome::Failure | StepOutcome::Cancelled
+                )
+            {
+                if end.conclusion == StepOutcome::Cancelled {
+                    // the person ended the step, not the job
+                    self.run.forgive_stop();
+                    self.run.set_conclusion(&name, StepOutcome::Failure);
+                    end.conclusion = StepOutcome::Failure;
+                }
+                self.stop = StopPlace::Failed(name, end);
+                self.stood_since = Instant::now();
+                return Ok(());
+            }
+            self.stand();
+            let StopPlace::Before(next) = &self.stop else {
+                return Ok(());
+            };
+            let is_there = match way {
+                Forward::Over | Forward::Into => true,
+                Forward::Out => next.depth() < depth,
+                Forward::On => false,
+            };
+            if is_there {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Makes the point of a step that begins now (S1-001).
+    fn commit(&mut self, step: &PendingStep) -> Result<(), String> {
+        self.tell(EventKind::Before(self.call_of(step)))?;
+        let node = self.engine.history().head();
+        let node = node.map_err(|error| error.to_string())?;
+        let node = node.ok_or_else(|| "The history of the run is empty.".to_owned())?;
+        let times = self.engine.restore().time_mark();
+        let times = times.map_err(|error| error.to_string())?;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let earlier = self.points.all().iter().rev();
+        let attempt = earlier
+            .take_while(|_| self.points.is_at_last())
+            .find(|point| point.step.path == step.name.path && point.step.part == step.name.part)
+            .map_or(1, |point| point.attempt + 1);
+        self.points.commit(JobPoint {
+            step: step.name.clone(),
+            node: node.0,
+            times: times.0,
+            live: self.run.live(),
+            created: i64::try_from(since.unwrap_or_default().as_micros()).unwrap_or(i64::MAX),
+            programs: self.run.programs(),
+            attempt,
+        });
+        self.points.keep(KEPT_POINTS);
+        self.db.save(&self.points)
+    }
+
+    /// Runs a step to its end, or into its first inner step. Returns its end.
+    fn run_step(
+        &mut self,
+        step: &PendingStep,
+        enters: bool,
+    ) -> Result<Option<(StepName, StepEnd)>, String> {
+        let depth = step.depth();
+        self.run.take_last();
+        self.run.run_next();
+        let mut ended = self.run.take_last();
+        while !enters && ended.is_none() {
+            match self.run.pending() {
+                Some(inner) if inner.depth() > depth => {
+                    self.run.run_next();
+                    self.run.take_last();
+                }
+                _ => break,
+            }
+        }
+        // the end of a composite action is told when it is left
+        self.run.pending();
+        ended = ended.or_else(|| self.run.take_last());
+        let failed = matches!(&ended, Some((_, end)) if end.outcome == StepOutcome::Failure);
+        self.tell(EventKind::After {
+            call: self.call_of(step),
+            report: ToolReport::default(),
+            failed,
+        })?;
+        Ok(ended)
+    }
+
+    /// Goes so many points back.
+    pub fn back(&mut self, steps: usize) -> Result<Restored, String> {
+        let depth = match &self.stop {
+            StopPlace::Before(step) => step.depth(),
+            StopPlace::Failed(name, _) => name.path.len(),
+            StopPlace::End => 1,
+        };
+        let available = self.points.available().len();
+        if available == 0 {
+            return Err("There is no checkpoint to go back to: no step has run.".to_owned());
+        }
+        let place = self.points.back(steps, depth).ok_or_else(|| {
+            format!("There are {available} checkpoints to go back to, and not {steps}.")
+        })?;
+        self.restore(place)
+    }
+
+    /// Goes back to the point at this place.
+    pub fn restore(&mut self, place: usize) -> Result<Restored, String> {
+        let count = self.points.all().len();
+        let point = self.points.all().get(place).cloned().ok_or_else(|| {
+            format!(
+                "There is no checkpoint [{place}]: they have the numbers 0 to {}.",
+                count.saturating_sub(1)
+            )
+        })?;
+        let said = |error: backstitch_core::Error| error.to_string();
+        self.run.end_programs_after(point.programs);
+        self.db.set_restoring(place)?;
+        let mut request = Request::new(Goal::Rewind(point.node()));
+        request.exact = true;
+        let applied = self.engine.restore_mut().apply(&request, None, &mut |_| {});
+        let applied = applied.map_err(said)?;
+        self.engine
+            .restore_mut()
+            .set_times(point.times())
+            .map_err(said)?;
+        let variables = differing(&self.run, &point);
+        self.run.set_live(point.live.clone());
+        self.points.restored(place);
+        self.db.save(&self.points)?;
+        self.stand();
+        Ok(Restored {
+            place,
+            changed: applied.plan.actions.len(),
+            variables,
+            gaps: applied.plan.gaps,
+        })
+    }
+
+    /// Runs the last step once more, with the files as they were before it.
+    pub fn again(&mut self) -> Result<Restored, String> {
+        let restored = self.back(1)?;
+        self.forward(Forward::Over)?;
+        Ok(restored)
+    }
+
+    /// Runs the last step once more, with the files as they are now, and all else as at its first start.
+    pub fn retry(&mut self) -> Result<(), String> {
+        let place = self.points.available().len().checked_sub(1);
+        let place = place.ok_or_else(|| "No step has run, so none can be run again.".to_owned())?;
+        let point = self.points.all()[place].clone();
+        self.run.end_programs_after(point.programs);
+        self.run.set_live(point.live);
+        self.points.restored(place);
+        self.stand();
+        self.forward(Forward::Over)
+    }
+
+    /// Evaluates an expression in the contexts of the step where the job stands. Secrets in its value are masked.
+    pub fn evaluate(&mut self, text: &str) -> Result<Value, String> {
+        let value = self.run.evaluate_pending(text);
+        value.map_err(|error| self.run.mask(&error))
+    }
+
+    /// Sets a variable of the environment for the steps that follow.
+    pub fn set_variable(&mut self, name: &str, value: &str) {
+        self.run.state_mut().env.set(name, value);
+    }
+
+    /// Sets an output of a step that has run.
+    pub fn set_output(&mut self, step: &str, name: &str, value: &str) -> Result<(), String> {
+        let steps = self.run.state_mut().steps.entry(String::new()).or_default();
+        let known: Vec<String> = steps.keys().cloned().collect();
+        let result = steps.get_mut(step).ok_or_else(|| {
+            format!(
+                "{step}: no step with this id has run; there are: {}",
+                known.join(", ")
+            )
+        })?;
+        result.outputs.set(name, value);
+        Ok(())
+    }
+
+    /// Says that the step which failed counts as this.
+    pub fn set_outcome(&mut self, outcome: StepOutcome) -> Result<(), String> {
+        let StopPlace::Failed(name, _) = &self.stop else {
+            return Err("No step has failed here.".to_owned());
+        };
+        let name = name.clone();
+        self.run.set_conclusion(&name, outcome);
+        self.stand();
+        Ok(())
+    }
+
+    /// Leaves out steps up to one, by its id, its name, or its number from 1.
+    pub fn go_to(&mut self, wanted: &str) -> Result<(), String> {
+        let ahead = self.run.places_ahead();
+        let found = ahead
+            .iter()
+            .position(|(place, step)| crate::run::step_matches(step, *place, wanted));
+        if let Some(count) = found {
+            for _ in 0..count {
+                self.run.leave_out();
+            }
+            self.stand();
+            return Ok(());
+        }
+        let is_one = |point: &JobPoint| {
+            let number = point.step.path.first().map(|place| place + 1);
+            point.depth() == 1
+                && (point.step.id == wanted
+                    || point.step.name == wanted
+                    || wanted.parse() == Ok(number.unwrap_or_default()))
+        };
+        let place = self.points.all().iter().rposition(is_one).ok_or_else(|| {
+            format!("{wanted}: no such step; name it by its id, its name, or its number from 1")
+        })?;
+        self.restore(place).map(drop)
+    }
+
+    fn tell(&mut self, kind: EventKind) -> Result<(), String> {
+        let event = AgentEvent {
+            agent: AGENT.to_owned(),
+            session: self.run.place().id.clone(),
+            transcript: None,
+            prompt_id: None,
+            subagent: None,
+            cwd: Some(self.run.place().files.clone()),
+            process: None,
+            other_hooks: None,
+            name: String::new(),
+            kind,
+        };
+        let recorded = self.engine.capture_mut().record(&event);
+        recorded.map(drop).map_err(|error| error.to_string())
+    }
+
+    fn call_of(&self, step: &PendingStep) -> ToolCall {
+        let text = match &step.step.action {
+            StepAction::Run { script, .. } => script.display(),
+            StepAction::Uses { uses, .. } => uses.value.clone(),
+            StepAction::Background(key) => key.value.clone(),
+        };
+        let input = serde_json::json!({
+            "description": step.name.name,
+            "command": self.run.mask(&text),
+        });
+        let part = match step.name.part {
+            StepPart::Pre => "pre-",
+            StepPart::Main => "",
+            StepPart::Post => "post-",
+        };
+        ToolCall {
+            id: Some(format!("{part}{}-{}", step.name.key(), self.run.programs())),
+            tool: STEP_TOOL.to_owned(),
+            input: input.to_string().into_bytes(),
+            effect: Effect::Any { background: false },
+        }
+    }
+}
+
+/// Number of variables whose values a restore changes.
+fn differing(run: &JobRun, point: &JobPoint) -> usize {
+    let (now, then) = (&run.state().env, &point.live.state.env);
+    let changed = now
+        .iter()
+        .filter(|(name, value)| then.get(name) != Some(value));
+    let gone = then.iter().filter(|(name, _)| now.get(name).is_none());
+    changed.count() + gone.count()
+}
+
+/// A value as people read it: a text as it is, all else as JSON.
+pub fn value_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.to_string(),
+        other => expr::Value::to_json(other),
+    }
+}

@@ -1,0 +1,110 @@
+//! Commands that a person runs in the environment of the step where the job stands.
+
+use std::fs;
+use std::path::Path;
+
+use crate::run::ShellProgram;
+use crate::state::StepOutcome;
+use crate::step::shell::find_program;
+
+use super::JobSession;
+
+/// Variables of the shell itself, which are not handed over.
+const OWN: [&str; 4] = ["PWD", "OLDPWD", "SHLVL", "_"];
+
+/// The end of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShellEnd {
+    /// The reason of a failure.
+    pub reason: Option<String>,
+    /// Names of the variables that the command set for the steps that follow.
+    pub set: Vec<String>,
+    /// False if the shell could not hand its environment over: nothing of it is set.
+    pub is_handed_over: bool,
+}
+
+impl JobSession {
+    /// Runs a command, with the files, variables and PATH that the next step finds. The variables that it exports are there for
+    /// the steps that follow.
+    pub fn shell(&mut self, command: &str) -> Result<ShellEnd, String> {
+        let handed = self.run.place().temp.join("_shell_environment");
+        let _ = fs::remove_file(&handed);
+        let ran = self
+            .run
+            .run_shell(&|path, directory| program(path, directory, command, &handed))?;
+        let text = fs::read(&handed).ok();
+        let _ = fs::remove_file(&handed);
+        let mut end = ShellEnd {
+            reason: ran.reason,
+            set: Vec::new(),
+            is_handed_over: text.is_some(),
+        };
+        if ran.outcome == StepOutcome::Success {
+            end.reason = None;
+        }
+        let Some(text) = text else { return Ok(end) };
+        let pairs = pairs(&text);
+        for (name, value) in &pairs {
+            let was = ran.environment.iter().find(|(known, _)| known == name);
+            if OWN.contains(&name.as_str()) || was.is_some_and(|(_, was)| was == value) {
+                continue;
+            }
+            if name == "PATH" {
+                self.run.set_path(value);
+            } else {
+                self.run.state_mut().env.set(name, value);
+            }
+            end.set.push(name.clone());
+        }
+        for (name, _) in &ran.environment {
+            let is_there = pairs.iter().any(|(known, _)| known == name);
+            if !is_there && self.run.state_mut().env.remove(name) {
+                end.set.push(name.clone());
+            }
+        }
+        self.stand();
+        Ok(end)
+    }
+}
+
+/// The shell that runs the command in its own environment, and writes that to a file at its end.
+fn program(
+    path: &str,
+    directory: &Path,
+    command: &str,
+    handed: &Path,
+) -> Result<ShellProgram, String> {
+    let found = |name: &str| find_program(name, path, directory);
+    let shell = found("bash").or_else(|| found("sh"));
+    let shell = shell.ok_or_else(|| "neither bash nor sh is on PATH".to_owned())?;
+    let (Some(env), Some(mv)) = (found("env"), found("mv")) else {
+        return Err("env and mv are not on PATH, so nothing can be handed over".to_owned());
+    };
+    let word = |path: &Path| format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"));
+    let (env, mv, handed) = (word(&env), word(&mv), handed.to_string_lossy());
+    let part = word(Path::new(&format!("{handed}.part")));
+    let handed = word(Path::new(&*handed));
+    let script = format!(
+        "trap '__s=$?; {} -0 > {} && {} {} {}; exit $__s' EXIT\n{command}\n",
+        env.replace('\'', r"'\''"),
+        part.replace('\'', r"'\''"),
+        mv.replace('\'', r"'\''"),
+        part.replace('\'', r"'\''"),
+        handed.replace('\'', r"'\''"),
+    );
+    Ok(ShellProgram { shell, script })
+}
+
+/// Pairs of a text as `env -0` writes it.
+fn pairs(text: &[u8]) -> Vec<(String, String)> {
+    let parts = text
+        .split(|byte| *byte == 0)
+        .filter(|part| !part.is_empty());
+    let texts = parts.map(|part| String::from_utf8_lossy(part).into_owned());
+    texts
+        .filter_map(|text| {
+            let (name, value) = text.split_once('=')?;
+            Some((name.to_owned(), value.to_owned()))
+        })
+        .collect()
+}

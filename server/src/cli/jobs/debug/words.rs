@@ -1,0 +1,261 @@
+//! Words of `job debug`.
+
+use std::fmt::Write as _;
+
+use backstitch_job::session::{Forward, JobSession, Restored, value_text};
+use backstitch_job::state::StepOutcome;
+
+use crate::cli::jobs::list::counted;
+
+/// The answer to a line.
+pub enum Answer {
+    /// The job stands elsewhere, or the same place is shown again.
+    Moved(Option<String>),
+    Said(String),
+    Quit,
+}
+
+type Act = fn(&mut JobSession, &str) -> Result<Answer, String>;
+
+/// A word: its names, its argument, its help, and what it does.
+struct Word {
+    names: &'static [&'static str],
+    argument: &'static str,
+    help: &'static str,
+    act: Act,
+}
+
+const WORDS: [Word; 16] = [
+    Word {
+        names: &["n", "next"],
+        argument: "",
+        help: "run the step",
+        act: |session, _| forward(session, Forward::Over),
+    },
+    Word {
+        names: &["s", "step"],
+        argument: "",
+        help: "run the step, or enter its composite action",
+        act: |session, _| forward(session, Forward::Into),
+    },
+    Word {
+        names: &["o", "out"],
+        argument: "",
+        help: "run to the step after the composite action, or to the end",
+        act: |session, _| forward(session, Forward::Out),
+    },
+    Word {
+        names: &["c", "continue"],
+        argument: "",
+        help: "run to the next failure, or to the end",
+        act: |session, _| forward(session, Forward::On),
+    },
+    Word {
+        names: &["b", "back", ":back"],
+        argument: "[N]",
+        help: "go back before the last step, or before the last N",
+        act: |session, text| {
+            let steps = number(text, 1)?;
+            session
+                .back(steps)
+                .map(|restored| moved(session, &restored))
+        },
+    },
+    Word {
+        names: &["r", "start", ":start"],
+        argument: "",
+        help: "go back to the first checkpoint",
+        act: |session, _| session.restore(0).map(|restored| moved(session, &restored)),
+    },
+    Word {
+        names: &[":again"],
+        argument: "",
+        help: "run the last step again, with the files as they were before it",
+        act: |session, _| {
+            session.again()?;
+            Ok(Answer::Moved(None))
+        },
+    },
+    Word {
+        names: &[":retry"],
+        argument: "",
+        help: "run the last step again, with the files as they are now",
+        act: |session, _| {
+            session.retry()?;
+            Ok(Answer::Moved(None))
+        },
+    },
+    Word {
+        names: &[":goto"],
+        argument: "STEP",
+        help: "go to a step: ahead, leaving steps out, or back to its checkpoint",
+        act: |session, text| {
+            session.go_to(text)?;
+            Ok(Answer::Moved(None))
+        },
+    },
+    Word {
+        names: &[":env"],
+        argument: "NAME=VALUE",
+        help: "set a variable for the steps that follow",
+        act: |session, text| {
+            let (name, value) = pair(text)?;
+            session.set_variable(name, value);
+            Ok(Answer::Said(format!("{name} is set")))
+        },
+    },
+    Word {
+        names: &[":output"],
+        argument: "STEP NAME=VALUE",
+        help: "set an output of a step that has run",
+        act: |session, text| {
+            let (step, rest) = text
+                .split_once(' ')
+                .ok_or("write :output STEP NAME=VALUE")?;
+            let (name, value) = pair(rest.trim())?;
+            session.set_output(step, name, value)?;
+            Ok(Answer::Said(format!("steps.{step}.outputs.{name} is set")))
+        },
+    },
+    Word {
+        names: &[":outcome"],
+        argument: "success|failure|cancelled|skipped",
+        help: "let the step that failed count as this, and stand before the next one",
+        act: |session, text| {
+            let outcome = StepOutcome::parse(text)
+                .ok_or("write :outcome success, failure, cancelled or skipped")?;
+            session.set_outcome(outcome)?;
+            Ok(Answer::Moved(None))
+        },
+    },
+    Word {
+        names: &[":checkpoints"],
+        argument: "",
+        help: "list the checkpoints",
+        act: |session, _| Ok(Answer::Said(checkpoints(session))),
+    },
+    Word {
+        names: &["w", ":where"],
+        argument: "",
+        help: "show the place again",
+        act: |_, _| Ok(Answer::Moved(None)),
+    },
+    Word {
+        names: &["h", ":help"],
+        argument: "",
+        help: "list the words",
+        act: |_, _| Ok(Answer::Said(help())),
+    },
+    Word {
+        names: &["q", "quit", ":quit"],
+        argument: "",
+        help: "end the job here",
+        act: |_, _| Ok(Answer::Quit),
+    },
+];
+
+/// Does what a line says.
+pub fn execute(session: &mut JobSession, line: &str) -> Result<Answer, String> {
+    if let Some(command) = line.strip_prefix('!') {
+        return shell(session, command);
+    }
+    let (name, argument) = line.split_once(' ').unwrap_or((line, ""));
+    let word = WORDS.iter().find(|word| word.names.contains(&name));
+    let takes = |word: &&Word| argument.is_empty() || !word.argument.is_empty();
+    if let Some(word) = word.filter(takes) {
+        return (word.act)(session, argument.trim());
+    }
+    if name.starts_with(':') {
+        return Err(format!("{name}: no such word; :help lists them"));
+    }
+    let value = session.evaluate(line)?;
+    Ok(Answer::Said(session.job().mask(&value_text(&value))))
+}
+
+fn forward(session: &mut JobSession, way: Forward) -> Result<Answer, String> {
+    session.forward(way)?;
+    Ok(Answer::Moved(None))
+}
+
+fn shell(session: &mut JobSession, command: &str) -> Result<Answer, String> {
+    let end = session.shell(command)?;
+    let mut text = end.reason.unwrap_or_default();
+    if !end.is_handed_over {
+        text =
+            format!("{text} The shell could not hand its environment over: nothing of it is set.");
+    } else if !end.set.is_empty() {
+        text = format!("{text} Set: {}.", end.set.join(", "));
+    }
+    Ok(Answer::Said(text.trim().to_owned()))
+}
+
+fn moved(session: &JobSession, restored: &Restored) -> Answer {
+    let point = &session.points().all()[restored.place];
+    let mut text = format!(
+        "Restored checkpoint [{}] before '{}': {}, {}.",
+        restored.place,
+        point.step.name,
+        counted(restored.changed, "file"),
+        counted(restored.variables, "variable"),
+    );
+    for gap in &restored.gaps {
+        let path = gap.path.as_deref().map(String::from_utf8_lossy);
+        let _ = write!(
+            text,
+            "\n  not restored: {} {}",
+            path.unwrap_or_default(),
+            gap.detail
+        );
+    }
+    Answer::Moved(Some(text))
+}
+
+fn checkpoints(session: &JobSession) -> String {
+    let points = session.points();
+    let lines = points.all().iter().enumerate().map(|(place, point)| {
+        let here = points.is_at_last() && place + 1 == points.all().len();
+        let attempt = if point.attempt > 1 {
+            format!("  attempt {}", point.attempt)
+        } else {
+            String::new()
+        };
+        let mark = if here { "■" } else { " " };
+        format!("{mark} [{place}] before '{}'{attempt}", point.step.name)
+    });
+    let lines: Vec<String> = lines.collect();
+    if lines.is_empty() {
+        return "There are no checkpoints: no step has run.".to_owned();
+    }
+    lines.join("\n")
+}
+
+fn help() -> String {
+    let lines = WORDS.iter().map(|word| {
+        let names = format!("{} {}", word.names.join(", "), word.argument);
+        format!("{names:44}{}", word.help)
+    });
+    let rest = [
+        format!(
+            "{:44}{}",
+            "!COMMAND", "run a shell command where the next step would run"
+        ),
+        format!(
+            "{:44}{}",
+            "EXPRESSION", "show its value, as `steps.build.outputs`"
+        ),
+    ];
+    lines.chain(rest).collect::<Vec<_>>().join("\n")
+}
+
+fn number(text: &str, default: usize) -> Result<usize, String> {
+    if text.is_empty() {
+        return Ok(default);
+    }
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| format!("{text}: no number from 1"))
+}
+
+fn pair(text: &str) -> Result<(&str, &str), String> {
+    let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    pair.ok_or_else(|| format!("{text}: write NAME=VALUE"))
+}
