@@ -2,6 +2,7 @@
 
 mod act;
 mod actions;
+mod back;
 mod cancelled_actions;
 mod faults;
 mod health;

@@ -181,6 +181,18 @@ fn times_come_back() {
     touched.restore(&mut scene);
 }
 
+/// A pipe that a command made is gone after a restore, so that the command can make it again.
+#[test]
+fn pipes_are_taken_back() {
+    let mut scene = Scene::run(&[("a", "a\n")]);
+    scene.prompt("build");
+    scene.shell(|root| sh(root, "mkdir d"));
+    let before = Point::now(&scene);
+    scene.shell(|root| sh(root, "mkfifo pipe d/pipe"));
+    before.restore(&mut scene);
+    scene.shell(|root| sh(root, "mkfifo pipe d/pipe"));
+}
+
 #[test]
 fn settings_of_the_user_have_no_effect_on_a_run() {
     let mut scene = Scene::run(&[("begin", "b\n")]);

@@ -53,18 +53,28 @@ impl Restore<&mut Engine> {
         Ok(set.len())
     }
 
-    /// Sets the time of a path. Returns false if it has it, is gone, or is of the other kind.
+    /// Sets the time of a path, and removes a pipe that was not there. Returns false if it has the time, is gone, or is of the other kind.
     fn set_time(&self, past: &PastTime) -> Result<bool> {
         let Some(place) = self.engine.root.place(&past.path)? else {
             return Ok(false);
         };
-        let is_one = |stat: Stat| (stat.kind() == FileType::Directory) == past.is_dir;
         let stat = self.engine.root.stat(&past.path);
-        let differs = stat.is_some_and(|stat| is_one(stat) && stat.mtime != past.mtime);
-        if differs {
-            place.separate()?;
-            place.set_modified(past.mtime)?;
+        let is_one = |stat: &Stat| (stat.kind() == FileType::Directory) == past.is_dir;
+        let Some(stat) = stat.filter(is_one) else {
+            return Ok(false);
+        };
+        let Some(mtime) = past.mtime else {
+            // a pipe or a socket has no content, so the restore left it
+            if matches!(stat.kind(), FileType::Fifo | FileType::Socket) {
+                place.remove()?;
+            }
+            return Ok(false);
+        };
+        if stat.mtime == mtime {
+            return Ok(false);
         }
-        Ok(differs)
+        place.separate()?;
+        place.set_modified(mtime)?;
+        Ok(true)
     }
 }

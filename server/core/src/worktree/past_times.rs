@@ -117,16 +117,17 @@ pub(crate) fn newest(conn: &Connection) -> Result<i64> {
 pub(crate) struct PastTime {
     pub path: RelPath,
     pub is_dir: bool,
-    /// Nanoseconds since 1970.
-    pub mtime: i64,
+    /// Nanoseconds since 1970. None: nothing of this kind was there.
+    pub mtime: Option<i64>,
 }
 
-/// Returns the files and directories whose time changed after a mark and that were there at the mark. A path may be a file
-/// at one moment and a directory at another, so each kind has its log.
+/// Returns the files and directories whose time changed after a mark. A path may be a file
+/// at one moment and a directory at another, so each kind has its log. Directories
+/// come last, as a change of a file may change their times.
 pub(crate) fn at(conn: &Connection, root: RootId, mark: i64) -> Result<Vec<PastTime>> {
     let mut select = conn.prepare_cached(
-        "SELECT path, is_dir, mtime FROM past_time WHERE mtime IS NOT NULL AND id IN
-           (SELECT MIN(id) FROM past_time WHERE root = ?1 AND id > ?2 GROUP BY path, is_dir) ORDER BY path",
+        "SELECT path, is_dir, mtime FROM past_time WHERE id IN
+           (SELECT MIN(id) FROM past_time WHERE root = ?1 AND id > ?2 GROUP BY path, is_dir) ORDER BY is_dir, path",
     )?;
     let rows = select.query_map(params![root, mark], |r| {
         Ok(PastTime {

@@ -74,6 +74,8 @@ pub struct JobRun {
     pub(super) programs: u64,
     /// The end of the last step.
     pub(super) last: Option<(StepName, StepEnd)>,
+    /// Steps that have ended.
+    pub(super) ended: usize,
     /// The status before the last step counted.
     pub(super) status_before: StepOutcome,
     /// A supervisor for the next program.
@@ -131,6 +133,7 @@ impl JobRun {
             leftovers: Vec::new(),
             programs: 0,
             last: None,
+            ended: 0,
             status_before: StepOutcome::Success,
             ready: None,
             variables,

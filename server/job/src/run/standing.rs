@@ -54,6 +54,17 @@ impl JobRun {
         self.last.take()
     }
 
+    /// Steps that have ended, with those that were skipped.
+    pub fn ended(&self) -> usize {
+        self.ended
+    }
+
+    /// Tells that later ends of steps than so many do not count.
+    pub fn taken_back(&mut self, ended: usize) {
+        self.ended = ended;
+        self.report().taken_back(ended);
+    }
+
     /// Takes back the wishes to stop: they were meant for the step that ran.
     pub fn forgive_stop(&mut self) {
         self.heeded = self.setup.stop.wishes();

@@ -177,6 +177,7 @@ impl JobRun {
             reason: Some(reason(condition, open.status, "an earlier step failed")),
         };
         self.report().step_ended(&open.name, &end);
+        self.ended += 1;
         self.last = Some((open.name.clone(), end));
     }
 
@@ -218,6 +219,7 @@ impl JobRun {
             reason,
         };
         self.report().step_ended(&open.name, &end);
+        self.ended += 1;
         self.last = Some((open.name.clone(), end));
     }
 

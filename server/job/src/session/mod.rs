@@ -5,6 +5,9 @@ mod db;
 mod points;
 mod shell;
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
@@ -158,10 +161,25 @@ impl JobSession {
         }
     }
 
+    /// Sees the step again before which the job stands: what it finds has changed.
+    fn refresh(&mut self) {
+        if let StopPlace::Before(_) = &self.stop
+            && let Some(step) = self.pending()
+        {
+            self.stop = StopPlace::Before(Box::new(step));
+        }
+    }
+
     /// Goes forward. A step that fails stops every way but that out of a composite action that goes on.
     pub fn forward(&mut self, way: Forward) -> Result<(), String> {
-        if let StopPlace::Failed(..) = &self.stop {
+        let passes_over = matches!(&self.stop, StopPlace::Before(step) if step.is_passed_over());
+        let has_failed = matches!(&self.stop, StopPlace::Failed(..));
+        if passes_over || has_failed {
             self.stand();
+        }
+        if has_failed && matches!(&self.stop, StopPlace::End) {
+            // nothing runs after the failure
+            return Ok(());
         }
         let StopPlace::Before(first) = &self.stop else {
             return Err("The job has ended: only a step back leads on.".to_owned());
@@ -228,6 +246,7 @@ impl JobSession {
             live: self.run.live(),
             created: i64::try_from(since.unwrap_or_default().as_micros()).unwrap_or(i64::MAX),
             programs: self.run.programs(),
+            ended: self.run.ended(),
             attempt,
         });
         self.points.keep(KEPT_POINTS);
@@ -304,14 +323,24 @@ impl JobSession {
             .map_err(said)?;
         let variables = differing(&self.run, &point);
         self.run.set_live(point.live.clone());
+        self.run.taken_back(point.ended);
         self.points.restored(place);
         self.db.save(&self.points)?;
         self.stand();
+        let mut gaps = applied.plan.gaps;
+        // pipes went with the times
+        gaps.retain(|gap| {
+            let path = gap
+                .path
+                .as_deref()
+                .map(|path| Path::new(OsStr::from_bytes(path)));
+            path.is_none_or(|path| self.engine.root().join(path).symlink_metadata().is_ok())
+        });
         Ok(Restored {
             place,
             changed: applied.plan.actions.len(),
             variables,
-            gaps: applied.plan.gaps,
+            gaps,
         })
     }
 
@@ -329,6 +358,7 @@ impl JobSession {
         let point = self.points.all()[place].clone();
         self.run.end_programs_after(point.programs);
         self.run.set_live(point.live);
+        self.run.taken_back(point.ended);
         self.points.restored(place);
         self.stand();
         self.forward(Forward::Over)
@@ -343,6 +373,7 @@ impl JobSession {
     /// Sets a variable of the environment for the steps that follow.
     pub fn set_variable(&mut self, name: &str, value: &str) {
         self.run.state_mut().env.set(name, value);
+        self.refresh();
     }
 
     /// Sets an output of a step that has run.
@@ -356,7 +387,44 @@ impl JobSession {
             )
         })?;
         result.outputs.set(name, value);
+        self.refresh();
         Ok(())
+    }
+
+    /// The state as JSON with sorted keys and without a clock, so that two runs of the same steps have equal texts.
+    pub fn canonical(&self) -> serde_json::Value {
+        let state = self.run.state();
+        let pairs = |pairs: &crate::state::EnvVariables| -> serde_json::Value {
+            let all: std::collections::BTreeMap<_, _> = pairs.iter().collect();
+            serde_json::json!(all)
+        };
+        let mut steps = std::collections::BTreeMap::new();
+        for (scope, results) in &state.steps {
+            let mut all = std::collections::BTreeMap::new();
+            for (id, result) in results {
+                let one = serde_json::json!({
+                    "conclusion": result.conclusion,
+                    "outcome": result.outcome,
+                    "outputs": pairs(&result.outputs),
+                });
+                all.insert(id, one);
+            }
+            steps.insert(scope, all);
+        }
+        let kept: std::collections::BTreeMap<_, _> = state
+            .state
+            .iter()
+            .filter(|(_, values)| !values.is_empty())
+            .map(|(key, values)| (key, pairs(values)))
+            .collect();
+        serde_json::json!({
+            "env": pairs(&state.env),
+            "job": {"result": state.result, "status": state.status},
+            "path": state.path,
+            "post": state.post,
+            "state": kept,
+            "steps": steps,
+        })
     }
 
     /// Says that the step which failed counts as this.

@@ -22,6 +22,8 @@ pub struct JobPoint {
     pub created: i64,
     /// Programs that had run. Those that a later one left are ended by a step back.
     pub programs: u64,
+    /// Steps that had ended.
+    pub ended: usize,
     /// The number of this start of the step, from 1.
     pub attempt: u32,
 }

@@ -62,7 +62,7 @@ impl JobSession {
                 end.set.push(name.clone());
             }
         }
-        self.stand();
+        self.refresh();
         Ok(end)
     }
 }

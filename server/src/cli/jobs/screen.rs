@@ -264,6 +264,10 @@ impl RunReport for RunScreen {
         });
     }
 
+    fn taken_back(&mut self, ended: usize) {
+        self.steps.truncate(ended);
+    }
+
     fn notice(&mut self, text: &str) {
         let text = format!("{} {}", self.paint.on(YELLOW, "note"), one_line(text));
         self.line(&text);

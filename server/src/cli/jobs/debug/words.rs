@@ -25,7 +25,7 @@ struct Word {
     act: Act,
 }
 
-const WORDS: [Word; 16] = [
+const WORDS: [Word; 17] = [
     Word {
         names: &["n", "next"],
         argument: "",
@@ -133,6 +133,15 @@ const WORDS: [Word; 16] = [
         argument: "",
         help: "list the checkpoints",
         act: |session, _| Ok(Answer::Said(checkpoints(session))),
+    },
+    Word {
+        names: &[":state"],
+        argument: "",
+        help: "show the state of the job as JSON",
+        act: |session, _| {
+            let text = session.canonical().to_string();
+            Ok(Answer::Said(session.job().mask(&text)))
+        },
     },
     Word {
         names: &["w", ":where"],

@@ -1,0 +1,106 @@
+//! Jobs that step back: `job debug` over the real binary, by lines of a script.
+
+mod scenarios;
+mod second_runs;
+mod walk;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{World, finish};
+
+/// A debugged job: the answers to its lines, and its end.
+struct Debugged {
+    /// JSON of each answer, in their order. The first one says where the job stands at its beginning.
+    answers: Vec<Value>,
+    place: PathBuf,
+    code: i32,
+}
+
+/// Steps through the job `build` of `ci.yml`.
+fn debug(world: &World, lines: &[&str]) -> Debugged {
+    let mut command = world.backstitch();
+    command.args(["--json", "job", "debug", "ci.yml", "-j", "build", "--yes"]);
+    let output = finish(&mut command, (lines.join("\n") + "\n").as_bytes());
+    let values = serde_json::Deserializer::from_str(&output.stdout).into_iter::<Value>();
+    let answers = values.collect::<Result<Vec<Value>, _>>();
+    let mut answers = answers.unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    answers.pop().expect("the end of the job");
+    Debugged {
+        answers,
+        place: super::newest(world),
+        code: output.code,
+    }
+}
+
+impl Debugged {
+    /// The answer to the line at this place, from 0.
+    fn answer(&self, line: usize) -> &Value {
+        &self.answers[line + 1]
+    }
+
+    /// `before Build`, `failed Build`, `end`: the place after a line. An error is its text.
+    fn stop(&self, line: usize) -> String {
+        let answer = self.answer(line);
+        if let Some(error) = answer["error"].as_str() {
+            return format!("error: {error}");
+        }
+        let word = answer["stop"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{answer}"));
+        match answer["step"].as_str() {
+            Some(step) => format!("{word} {step}"),
+            None => word.to_owned(),
+        }
+    }
+
+    fn said(&self, line: usize) -> &str {
+        let answer = self.answer(line);
+        answer["said"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{answer}"))
+    }
+
+    fn checkpoints(&self, line: usize) -> u64 {
+        self.answer(line)["checkpoints"].as_u64().expect("a number")
+    }
+
+    fn workspace(&self) -> PathBuf {
+        self.place.join("files/work/work/work")
+    }
+
+    fn file(&self, path: &str) -> String {
+        let file = self.workspace().join(path);
+        fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+    }
+}
+
+/// All below a directory but `.git`: modes, and contents or targets.
+fn tree(root: &Path) -> BTreeMap<String, (u32, Vec<u8>)> {
+    let mut found = BTreeMap::new();
+    let mut dirs = vec![root.to_path_buf()];
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(&dir).expect("a directory").flatten() {
+            let (path, stat) = (entry.path(), entry.metadata().expect("metadata"));
+            if entry.file_name() == ".git" {
+                continue;
+            }
+            let content = if stat.is_symlink() {
+                let target = fs::read_link(&path).expect("a link");
+                target.into_os_string().into_encoded_bytes()
+            } else if stat.is_file() {
+                fs::read(&path).expect("a file")
+            } else {
+                dirs.extend(stat.is_dir().then(|| path.clone()));
+                Vec::new()
+            };
+            let name = path.strip_prefix(root).expect("below");
+            found.insert(name.display().to_string(), (stat.mode(), content));
+        }
+    }
+    found
+}
