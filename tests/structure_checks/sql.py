@@ -4,11 +4,13 @@ import re
 
 from .rust import TOKEN
 
-# homes of tables, and code about the whole schema; the table `file_state` is part of the worktree's cache
+# homes of tables, and code about the whole schema; the worktree's cache has two tables, and a run its own database
 HOMES = (
     "server/core/src/store/tables/",
     "server/control/src/tables/",
     "server/core/src/worktree/file_state.rs",
+    "server/core/src/worktree/past_times.rs",
+    "server/job/src/session/db.rs",
     "server/core/src/store/migrate.rs",
     "server/core/src/fuzz.rs",
 )

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::model::bytes_path;
-use crate::vcs::TOPS;
+use crate::vcs::{TOPS, VcsFiles};
 
 /// File in the configuration directory with the user's settings.
 pub(crate) const USER_CONFIG: &str = "config.toml";
@@ -46,6 +46,13 @@ const CONFIG: UserPlace = UserPlace {
     variable: "XDG_CONFIG_HOME",
     usual: ".config",
 };
+
+impl VcsFiles {
+    /// True if the directory of this path is a linked worktree, which is a separate workspace.
+    pub fn is_worktree(self, dir: &Path) -> bool {
+        self.are_apart() && is_linked_worktree(dir)
+    }
+}
 
 /// Returns Backstitch's state directory: `$XDG_STATE_HOME/backstitch`, or the platform's default.
 pub fn state_dir() -> Result<PathBuf> {

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 use crate::model::RelPath;
-use crate::places::is_linked_worktree;
 
 /// The rule of a root for the files of version control in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +21,7 @@ pub(crate) enum VcsFiles {
 }
 
 impl VcsFiles {
-    fn are_apart(self) -> bool {
+    pub fn are_apart(self) -> bool {
         self == VcsFiles::Apart
     }
 
@@ -44,11 +43,6 @@ impl VcsFiles {
     /// True if the directory of this descriptor is one of git's.
     pub fn is_git_dir_at(self, dir: impl AsFd) -> bool {
         self.are_apart() && is_git_dir_at(dir)
-    }
-
-    /// True if the directory of this path is a linked worktree, which is a separate workspace.
-    pub fn is_worktree(self, dir: &Path) -> bool {
-        self.are_apart() && is_linked_worktree(dir)
     }
 
     /// Returns the directory of the objects of which this path is one.

@@ -16,7 +16,7 @@ pub trait RunReport: Send {
     fn group(&mut self, title: Option<&str>);
     fn annotation(&mut self, annotation: &Annotation);
     fn step_ended(&mut self, step: &StepName, end: &StepEnd);
-    /// Of the steps that have ended, all but the first ones were taken back.
+    /// A step back left so many of the steps that have ended.
     fn taken_back(&mut self, _ended: usize) {}
     /// A sentence of the runner about the whole job.
     fn notice(&mut self, text: &str);

@@ -123,6 +123,25 @@ shape! {
         pub column: Option<u32>,
     }
 
+    /// An answer of `job debug --json`, one line each: the place where the job stands, a text, or an error.
+    #[derive(Default)]
+    pub struct JobStop {
+        /// `before` a step, `failed` after one, or `end`; null for an answer that moves nothing.
+        pub stop: Option<String>,
+        /// Places from 0: that of the step in the job, then those within composite actions.
+        pub path: Option<Vec<usize>>,
+        /// The name of the step.
+        pub step: Option<String>,
+        /// From 1.
+        pub line: Option<u32>,
+        /// The reason of a failure.
+        pub reason: Option<String>,
+        /// Checkpoints to which a step back leads; null for an answer that moves nothing.
+        pub checkpoints: Option<usize>,
+        pub said: Option<String>,
+        pub error: Option<String>,
+    }
+
     /// The runs that are kept.
     pub struct JobRuns {
         pub runs: Vec<KeptRun>,

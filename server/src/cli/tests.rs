@@ -15,6 +15,7 @@ use super::history::checkpoint::{CheckpointArgs, CheckpointCommand};
 const EXAMPLES: &[&str] = &[
     "job list",
     "job run ci.yml",
+    "job debug ci.yml -j build",
     "job rm --all",
     "job step",
     "job builtin call.json",

@@ -22,7 +22,7 @@ use crate::worktree::ignore_rules::{Excludes, is_editor_file};
 use crate::worktree::ignored_paths::{IgnoredChange, IgnoredNow};
 use crate::worktree::past_times;
 use crate::worktree::pending_saves;
-use crate::worktree::scan::{Found, Materialized};
+use crate::worktree::scan::{DirTimes, Found, Materialized};
 
 /// The columns of a root after this scan.
 struct RootAfter<'a> {
@@ -82,7 +82,7 @@ impl WriteTxn<'_> {
         let has_adopted_or_saved = !to_record.adopted.is_empty() || !findings.saved.is_empty();
         self.end_waits(&findings.saved)?;
         let generation = scan::next_generation(self.conn, here)?;
-        self.update_stats(&findings.stat_updates, &known)?;
+        self.update_stats(&findings.stat_updates, findings.dir_times.as_ref(), &known)?;
         coverage = with_gaps_of(coverage, context);
         let mut of_root = coverage.clone();
         of_root.retain_dirs(|_| false);
@@ -98,9 +98,6 @@ impl WriteTxn<'_> {
             let own = own_gaps(&before, coverage);
             self.record_with_gaps(&to_record.transitions, context, &own, generation)?
         };
-        if let Some(times) = &findings.dir_times {
-            past_times::record_dirs(self.conn, here, times)?;
-        }
         self.adopt_all(to_record.adopted, is_start, generation, observed_by)?;
         if !partial && !targeted {
             let unvisited = &findings.unvisited;
@@ -312,8 +309,16 @@ impl WriteTxn<'_> {
         }))
     }
 
-    /// Updates the stats of rows that have not changed since the scan.
-    fn update_stats(&self, stat_updates: &[(RelPath, Stat)], known: &FileStates) -> Result<()> {
+    /// Updates the stats of rows that have not changed since the scan, and the times of a run's directories.
+    fn update_stats(
+        &self,
+        stat_updates: &[(RelPath, Stat)],
+        dir_times: Option<&DirTimes>,
+        known: &FileStates,
+    ) -> Result<()> {
+        if let Some(times) = dir_times {
+            past_times::record_dirs(self.conn, self.here.root, times)?;
+        }
         for (path, stat) in stat_updates {
             let generation_then = known.get(path).map_or(0, |k| k.generation);
             file_state::update_stat(self.conn, self.here.root, path, generation_then, stat)?;

@@ -21,8 +21,6 @@ mod returns;
 mod switch;
 #[cfg(test)]
 pub(crate) mod tests;
-#[cfg(test)]
-mod tests_of_runs;
 mod times;
 mod types;
 mod unsaved;
@@ -33,7 +31,7 @@ pub use goal::Reversible;
 pub use hand_over::{Handed, RequestOutcome};
 pub use last_turn::LastTurn;
 pub(crate) use not_captured::gap_of;
-pub use times::TimeMark;
+pub use times::{TimeMark, Times};
 pub use types::{
     Action, ActionKind, Applied, BufferEdit, COME_BACK, Conflict, ConflictSpan, Gap, GapKind, Goal,
     OnConflict, OpenDoc, Plan, Request, Resolution, Scope,

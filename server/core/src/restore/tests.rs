@@ -1,5 +1,7 @@
 //! Scenes of an agent and a user in one workspace, played on the engine itself.
 
+mod of_runs;
+
 use std::path::{Path, PathBuf};
 
 use crate::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};

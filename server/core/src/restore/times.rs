@@ -2,7 +2,8 @@
 
 use rustix::fs::FileType;
 
-use super::Restore;
+use std::ops::Deref;
+
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::store::Durable;
@@ -14,17 +15,35 @@ use crate::worktree::{file_state, past_times};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimeMark(pub i64);
 
-impl Restore<&Engine> {
+/// Times of the files and directories of a run. `E` is `&Engine` for questions, `&mut Engine` for the rest.
+#[derive(Clone, Copy, Debug)]
+pub struct Times<E> {
+    engine: E,
+}
+
+impl Engine {
+    /// Times of a run: questions.
+    pub fn times(&self) -> Times<&Self> {
+        Times { engine: self }
+    }
+
+    /// Times of a run.
+    pub fn times_mut(&mut self) -> Times<&mut Self> {
+        Times { engine: self }
+    }
+}
+
+impl<E: Deref<Target = Engine>> Times<E> {
     /// Returns the moment of the last scan. Take it right after a scan.
-    pub fn time_mark(&self) -> Result<TimeMark> {
+    pub fn mark(&self) -> Result<TimeMark> {
         past_times::newest(&self.engine.store.conn).map(TimeMark)
     }
 }
 
-impl Restore<&mut Engine> {
+impl Times<&mut Engine> {
     /// Sets the times of all files and directories as they were at a mark, after a restore of the files. Returns how many
     /// were set. May be repeated, also after it was cut off.
-    pub fn set_times(&mut self, mark: TimeMark) -> Result<usize> {
+    pub fn set(&mut self, mark: TimeMark) -> Result<usize> {
         // the restore changed times of directories
         self.engine.capture_mut().record_changes()?;
         let root = self.engine.here.root;
@@ -53,7 +72,7 @@ impl Restore<&mut Engine> {
         Ok(set.len())
     }
 
-    /// Sets the time of a path, and removes a pipe that was not there. Returns false if it has the time, is gone, or is of the other kind.
+    /// Sets the time of a path, and removes a pipe that was not there. Returns false if nothing was to be set.
     fn set_time(&self, past: &PastTime) -> Result<bool> {
         let Some(place) = self.engine.root.place(&past.path)? else {
             return Ok(false);

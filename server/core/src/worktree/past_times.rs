@@ -1,4 +1,4 @@
-//! Times of the files and directories of a CI job's run, as they were before something changed them: `make` and git decide by
+//! Times of the files and directories of a CI job's run, as they were before something changed them. `make` and git decide by
 //! them, so a step back sets them again. Only the store of a run has these tables. Triggers write the log of files, so that no
 //! writer of `file_state` can forget it. The log only grows: the time at a mark is that of the first row after it.
 

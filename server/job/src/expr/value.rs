@@ -150,26 +150,26 @@ mod shared {
     use super::{Dict, Value};
 
     /// A value that an `Arc` may hold.
-    pub(super) trait Held {
+    pub(super) trait Sharable {
         type Owned: for<'a> Deserialize<'a>;
         fn share(owned: Self::Owned) -> Arc<Self>;
     }
 
-    impl Held for str {
+    impl Sharable for str {
         type Owned = String;
         fn share(owned: String) -> Arc<str> {
             owned.into()
         }
     }
 
-    impl Held for Vec<Value> {
+    impl Sharable for Vec<Value> {
         type Owned = Vec<Value>;
         fn share(owned: Vec<Value>) -> Arc<Vec<Value>> {
             Arc::new(owned)
         }
     }
 
-    impl Held for Dict {
+    impl Sharable for Dict {
         type Owned = Dict;
         fn share(owned: Dict) -> Arc<Dict> {
             Arc::new(owned)
@@ -183,7 +183,7 @@ mod shared {
         value.as_ref().serialize(to)
     }
 
-    pub(super) fn deserialize<'a, T: Held + ?Sized, D: Deserializer<'a>>(
+    pub(super) fn deserialize<'a, T: Sharable + ?Sized, D: Deserializer<'a>>(
         from: D,
     ) -> Result<Arc<T>, D::Error> {
         T::Owned::deserialize(from).map(T::share)

@@ -84,7 +84,7 @@ impl JobRun {
     }
 
     /// Reads the action of a directory, and runs or enters it.
-    pub(super) fn run_directory(
+    fn run_directory(
         &mut self,
         open: &OpenStep,
         uses: &str,

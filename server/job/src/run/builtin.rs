@@ -56,7 +56,7 @@ impl JobRun {
         }
     }
 
-    pub(super) fn take_done(&mut self, open: &OpenStep, done: ActionResult) -> Ran {
+    fn take_done(&mut self, open: &OpenStep, done: ActionResult) -> Ran {
         for (name, value) in &done.environment {
             self.state.env.set(name, value);
         }

@@ -179,23 +179,27 @@ impl JobRun {
     pub fn run(mut self) -> JobEnd {
         self.begin();
         while self.run_next() {}
-        self.finish()
+        self.finish(None)
     }
 
     /// Tells the start, and runs the parts of actions before the first step.
-    pub fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         self.began = Instant::now();
         self.report().job_started(&self.setup.name);
         self.run_pre_parts();
     }
 
     /// Runs the next step, or a post. False at the end of the job.
-    pub fn run_next(&mut self) -> bool {
+    pub(super) fn run_next(&mut self) -> bool {
         self.advance() || self.run_next_post()
     }
 
-    /// Ends what the steps left running, and the job.
-    pub fn finish(mut self) -> JobEnd {
+    /// Ends what the steps left running, and the job. With a reason it has failed.
+    pub(super) fn finish(mut self, reason: Option<String>) -> JobEnd {
+        if reason.is_some() {
+            self.state.status = Some(StepOutcome::Failure);
+            self.reason = reason;
+        }
         let name = self.setup.name.clone();
         let result = self.state.status();
         self.state.result = Some(result);
@@ -212,13 +216,6 @@ impl JobRun {
         };
         self.report().job_ended(&name, &end);
         end
-    }
-
-    /// Ends a job that cannot continue.
-    pub fn give_up(mut self, reason: String) -> JobEnd {
-        self.state.status = Some(StepOutcome::Failure);
-        self.reason = Some(reason);
-        self.finish()
     }
 
     /// Runs the next step, or leaves a composite action. False at the end of the job's steps.

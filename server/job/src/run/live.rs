@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::state::JobState;
 
 use super::frame::Frame;
-use super::job::JobRun;
 use super::open::Post;
+use super::standing::StandingJob;
 
 /// A job between two steps. Deadlines are kept as the time that is left.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -22,44 +22,44 @@ pub struct LiveJob {
     deadline: Option<Instant>,
 }
 
-impl JobRun {
+impl StandingJob {
     /// The job as it is now.
     pub fn live(&self) -> LiveJob {
         LiveJob {
-            state: self.state.clone(),
-            frames: self.frames.clone(),
-            posts: self.posts.clone(),
-            deadline: self.deadline,
+            state: self.run.state.clone(),
+            frames: self.run.frames.clone(),
+            posts: self.run.posts.clone(),
+            deadline: self.run.deadline,
         }
     }
 
     /// Continues from another moment. Processes, masks and files are not part of it.
     pub fn set_live(&mut self, live: LiveJob) {
-        self.state = live.state;
-        self.frames = live.frames;
-        self.posts = live.posts;
-        self.deadline = live.deadline;
+        self.run.state = live.state;
+        self.run.frames = live.frames;
+        self.run.posts = live.posts;
+        self.run.deadline = live.deadline;
     }
 
     pub fn state(&self) -> &JobState {
-        &self.state
+        &self.run.state
     }
 
     pub fn state_mut(&mut self) -> &mut JobState {
-        &mut self.state
+        &mut self.run.state
     }
 
-    /// Moves all deadlines, since the clock stands still while nothing runs.
+    /// Moves all deadlines, since no time passes for a job while nothing runs.
     pub fn stood_still(&mut self, time: Duration) {
         let moved = |at: &mut Option<Instant>| *at = at.and_then(|at| at.checked_add(time));
-        moved(&mut self.deadline);
-        for frame in &mut self.frames {
+        moved(&mut self.run.deadline);
+        for frame in &mut self.run.frames {
             moved(&mut frame.deadline);
             if let Some(composite) = &mut frame.composite {
                 moved(&mut composite.open.deadline);
             }
         }
-        for post in self.posts.values_mut() {
+        for post in self.run.posts.values_mut() {
             moved(&mut post.open.deadline);
         }
     }

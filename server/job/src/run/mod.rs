@@ -32,6 +32,6 @@ pub use job::{JobRun, JobSetup, RunOptions, step_matches};
 pub use listing::{JobListing, LineText, MatrixListing, WorkflowListing, jobs_of};
 pub use live::LiveJob;
 pub use pending::PendingStep;
-pub use standing::{ShellProgram, ShellRan};
+pub use standing::{ShellProgram, ShellRan, StandingJob};
 pub use uses::{ActionSources, FoundAction, MissingActions, RemoteAction, UsesText, action_file};
 pub use whole::{JobDriver, WorkflowEnd, WorkflowSetup, digest};

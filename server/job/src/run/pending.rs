@@ -6,6 +6,7 @@ use crate::workflow::{StepAction, WorkflowStep};
 use super::condition::holds;
 use super::job::JobRun;
 use super::open::OpenStep;
+use super::standing::StandingJob;
 use super::uses::UsesText;
 
 /// A step that has not begun.
@@ -39,35 +40,35 @@ impl PendingStep {
     }
 }
 
-impl JobRun {
+impl StandingJob {
     /// The step that runs next. Composite actions that have ended are left before. None at the end of the job.
     pub fn pending(&mut self) -> Option<PendingStep> {
         loop {
-            let frame = self.frames.last()?;
+            let frame = self.run.frames.last()?;
             if let Some((step, path)) = frame.next_step() {
                 return Some(self.pending_step(&step, path));
             }
-            if self.frames.len() == 1 {
+            if self.run.frames.len() == 1 {
                 break;
             }
-            self.leave_composite();
+            self.run.leave_composite();
         }
-        let post = self.posts.get(self.state.post.last()?)?;
+        let post = self.run.posts.get(self.run.state.post.last()?)?;
         let mut open = post.open.clone();
-        open.status = self.state.status();
+        open.status = self.run.state.status();
         Some(PendingStep {
             name: open.name.clone(),
             step: open.step.clone(),
-            holds: holds(&post.condition, &self.at_step(&open)),
+            holds: holds(&post.condition, &self.run.at_step(&open)),
         })
     }
 
     fn pending_step(&mut self, step: &WorkflowStep, path: Vec<usize>) -> PendingStep {
-        let (open, error) = match self.open_with_env(step, path) {
+        let (open, error) = match self.run.open_with_env(step, path) {
             Ok(open) => (open, None),
-            Err((open, error)) => (open, Some(error)),
+            Err(failed) => (failed.0, Some(failed.1)),
         };
-        let holds = error.map_or_else(|| holds(&step.condition, &self.at_step(&open)), Err);
+        let holds = error.map_or_else(|| holds(&step.condition, &self.run.at_step(&open)), Err);
         PendingStep {
             name: open.name,
             step: step.clone(),
@@ -75,40 +76,43 @@ impl JobRun {
         }
     }
 
-    /// A step with its variables and its name. Err: the step, and the reason why its variables have no values.
-    pub(super) fn open_with_env(
-        &mut self,
-        step: &WorkflowStep,
-        path: Vec<usize>,
-    ) -> Result<OpenStep, (OpenStep, String)> {
-        let mut open = self.open(step, path);
-        open.name.name = self.display_name(&open);
-        if let Err(reason) = self.add_step_env(&mut open) {
-            return Err((open, reason));
-        }
-        open.name.name = self.display_name(&open);
-        Ok(open)
-    }
-
     /// The environment that the pending step's program would have, without its command files.
     pub(super) fn pending_open(&mut self) -> Option<OpenStep> {
-        let (step, path) = self.frames.last()?.next_step()?;
-        match self.open_with_env(&step, path) {
-            Ok(open) | Err((open, _)) => Some(open),
+        let (step, path) = self.run.frames.last()?.next_step()?;
+        match self.run.open_with_env(&step, path) {
+            Ok(open) => Some(open),
+            Err(failed) => Some(failed.0),
         }
     }
 
     /// Leaves the next step out: it neither runs nor has a result.
     pub fn leave_out(&mut self) {
-        let Some(frame) = self.frames.last_mut() else {
+        let Some(frame) = self.run.frames.last_mut() else {
             return;
         };
         if frame.next < frame.steps.len() {
             frame.next += 1;
-        } else if self.frames.len() == 1
-            && let Some(key) = self.state.post.pop()
+        } else if self.run.frames.len() == 1
+            && let Some(key) = self.run.state.post.pop()
         {
-            self.posts.remove(&key);
+            self.run.posts.remove(&key);
         }
+    }
+}
+
+impl JobRun {
+    /// A step with its variables and its name. Err: the step, and the reason why its variables have no values.
+    pub(super) fn open_with_env(
+        &mut self,
+        step: &WorkflowStep,
+        path: Vec<usize>,
+    ) -> Result<OpenStep, Box<(OpenStep, String)>> {
+        let mut open = self.open(step, path);
+        open.name.name = self.display_name(&open);
+        if let Err(reason) = self.add_step_env(&mut open) {
+            return Err(Box::new((open, reason)));
+        }
+        open.name.name = self.display_name(&open);
+        Ok(open)
     }
 }

@@ -50,7 +50,7 @@ impl JobRun {
         true
     }
 
-    pub(super) fn run_post(&mut self, post: &Post) {
+    fn run_post(&mut self, post: &Post) {
         let mut open = post.open.clone();
         open.status = self.state.status();
         open.began = Instant::now();

@@ -1,11 +1,12 @@
-//! What can be done with a job that stands between two steps.
+//! A job that stands between two steps.
 
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::expr::{Value, evaluate};
-use crate::report::{JobName, StepEnd, StepName, StepPart};
+use crate::place::RunPlace;
+use crate::report::{JobEnd, JobName, StepEnd, StepName, StepPart};
 use crate::state::{EnvVariables, StepOutcome};
 use crate::step::StepProgram;
 use crate::workflow::WorkflowStep;
@@ -32,47 +33,73 @@ pub struct ShellRan {
 /// Makes the program of a shell command from PATH and the working directory.
 type ShellOf<'a> = dyn Fn(&str, &Path) -> Result<ShellProgram, String> + 'a;
 
-impl JobRun {
+/// A job that stands: a step runs on a command alone.
+#[derive(Debug)]
+pub struct StandingJob {
+    pub(super) run: JobRun,
+}
+
+impl StandingJob {
+    /// Begins a job: the parts of actions before the first step run.
+    pub fn begin(mut run: JobRun) -> StandingJob {
+        run.begin();
+        StandingJob { run }
+    }
+
+    pub fn place(&self) -> &RunPlace {
+        self.run.place()
+    }
+
+    /// Runs the next step, or a post. False at the end of the job.
+    pub fn run_next(&mut self) -> bool {
+        self.run.run_next()
+    }
+
+    /// Ends the job, with all that its steps left running. With a reason it has failed.
+    pub fn finish(self, reason: Option<String>) -> JobEnd {
+        self.run.finish(reason)
+    }
+
     pub fn job_name(&self) -> &JobName {
-        &self.setup.name
+        &self.run.setup.name
     }
 
     /// Programs that steps have started so far.
     pub fn programs(&self) -> u64 {
-        self.programs
+        self.run.programs
     }
 
     /// Ends the processes that later programs left running. Returns how many programs had some.
     pub fn end_programs_after(&mut self, programs: u64) -> usize {
-        let before = self.leftovers.len();
-        self.leftovers.retain(|(number, _)| *number <= programs);
-        before - self.leftovers.len()
+        let before = self.run.leftovers.len();
+        self.run.leftovers.retain(|(number, _)| *number <= programs);
+        before - self.run.leftovers.len()
     }
 
     /// The end of the last step, once.
     pub fn take_last(&mut self) -> Option<(StepName, StepEnd)> {
-        self.last.take()
+        self.run.last.take()
     }
 
     /// Steps that have ended, with those that were skipped.
     pub fn ended(&self) -> usize {
-        self.ended
+        self.run.ended
     }
 
     /// Tells that later ends of steps than so many do not count.
     pub fn taken_back(&mut self, ended: usize) {
-        self.ended = ended;
-        self.report().taken_back(ended);
+        self.run.ended = ended;
+        self.run.report().taken_back(ended);
     }
 
     /// Takes back the wishes to stop: they were meant for the step that ran.
     pub fn forgive_stop(&mut self) {
-        self.heeded = self.setup.stop.wishes();
+        self.run.heeded = self.run.setup.stop.wishes();
     }
 
     /// A text without secrets.
     pub fn mask(&self, text: &str) -> String {
-        self.setup.masks.apply(text)
+        self.run.setup.masks.apply(text)
     }
 
     /// Evaluates an expression, with or without `${{ }}`, at the step that runs next.
@@ -82,33 +109,33 @@ impl JobRun {
         let inner = inner.and_then(|inner| inner.strip_suffix("}}"));
         let text = inner.unwrap_or(text);
         let value = match self.pending_open() {
-            Some(open) => evaluate(text, &self.at_step(&open)),
-            None => evaluate(text, &self.at()),
+            Some(open) => evaluate(text, &self.run.at_step(&open)),
+            None => evaluate(text, &self.run.at()),
         };
         value.map_err(|error| error.message)
     }
 
     /// Changes the result of a step that has ended: its conclusion, and the status around it.
     pub fn set_conclusion(&mut self, name: &StepName, outcome: StepOutcome) {
-        let frame = self.frame();
+        let frame = self.run.frame();
         let scope = frame.scope.clone();
-        let results = self.state.steps.get_mut(&scope);
+        let results = self.run.state.steps.get_mut(&scope);
         if let Some(result) = results.and_then(|results| results.get_mut(&name.id)) {
             result.outcome = Some(outcome);
             result.conclusion = Some(outcome);
         }
         // the status before the step, since a merge cannot take a failure back
-        let before = self.status_before;
-        if self.frames.len() > 1 {
-            self.frame().status = before.merge(outcome);
+        let before = self.run.status_before;
+        if self.run.frames.len() > 1 {
+            self.run.frame().status = before.merge(outcome);
         } else {
-            self.state.status = Some(before.merge(outcome));
+            self.run.state.status = Some(before.merge(outcome));
         }
     }
 
     /// Steps of the frame that have not run, with their places.
     pub fn places_ahead(&self) -> Vec<(usize, WorkflowStep)> {
-        let Some(frame) = self.frames.last() else {
+        let Some(frame) = self.run.frames.last() else {
             return Vec::new();
         };
         let all = frame.steps.iter().enumerate().skip(frame.next);
@@ -121,40 +148,37 @@ impl JobRun {
         let front = path
             .strip_suffix(&now)
             .map(|front| front.trim_end_matches(':'));
-        match front {
-            Some(front) => {
-                let added = front.split(':').filter(|dir| !dir.is_empty());
-                for dir in added.rev() {
-                    self.state.prepend_path(dir);
-                }
+        if let Some(front) = front {
+            let added = front.split(':').filter(|dir| !dir.is_empty());
+            for dir in added.rev() {
+                self.run.state.prepend_path(dir);
             }
-            None => {
-                self.state.path.clear();
-                self.state.env.set("PATH", path);
-            }
+        } else {
+            self.run.state.path.clear();
+            self.run.state.env.set("PATH", path);
         }
     }
 
     fn path_now(&mut self) -> String {
         let open = self.shell_open();
-        let files = self.command_files(&open);
-        self.layers(&open, &[], &files).path()
+        let files = self.run.command_files(&open);
+        self.run.layers(&open, &[], &files).path()
     }
 
     /// The step for which a shell command runs: the next one, or the job's end.
     fn shell_open(&mut self) -> OpenStep {
         let next = self.pending_open();
-        next.unwrap_or_else(|| self.open(&WorkflowStep::nothing(), vec![usize::MAX]))
+        next.unwrap_or_else(|| self.run.open(&WorkflowStep::nothing(), vec![usize::MAX]))
     }
 
     /// Runs a shell command with all that the next step finds.
     pub fn run_shell(&mut self, shell_of: &ShellOf) -> Result<ShellRan, String> {
         let mut open = self.shell_open();
         open.name.part = StepPart::Main;
-        open.name.name = "shell".to_owned();
+        "shell".clone_into(&mut open.name.name);
         open.deadline = None;
-        let workspace = self.setup.place.workspace.clone();
-        let temp = self.setup.place.temp.clone();
+        let workspace = self.run.setup.place.workspace.clone();
+        let temp = self.run.setup.place.temp.clone();
         let directory = if workspace.is_dir() {
             workspace
         } else {
@@ -162,7 +186,7 @@ impl JobRun {
         };
         let file = temp.join("_shell.sh");
         let environment = std::cell::RefCell::new(Vec::new());
-        let ran = self.run_program(&open, &[], &|layers| {
+        let ran = self.run.run_program(&open, &[], &|layers| {
             let variables = layers.variables();
             let text = |text: &OsString| text.to_string_lossy().into_owned();
             let pairs = variables
@@ -184,7 +208,7 @@ impl JobRun {
         });
         let outputs: EnvVariables = ran.outputs;
         if !outputs.is_empty() && !open.step.id.is_empty() {
-            let results = self.state.steps.entry(open.scope.clone()).or_default();
+            let results = self.run.state.steps.entry(open.scope.clone()).or_default();
             let result = results.entry(open.step.id.clone()).or_default();
             result.outputs.extend(outputs.iter());
         }

@@ -25,7 +25,8 @@ impl JobRun {
     pub(super) fn run_step(&mut self, step: &WorkflowStep, path: Vec<usize>) {
         let mut open = match self.open_with_env(step, path) {
             Ok(open) => open,
-            Err((open, reason)) => {
+            Err(failed) => {
+                let (open, reason) = *failed;
                 self.report().step_started(&open.name);
                 return self.close(&open, Ran::failed(reason));
             }
@@ -224,7 +225,7 @@ impl JobRun {
     }
 
     /// Merges a conclusion into the status around it.
-    pub(super) fn count(&mut self, conclusion: StepOutcome) {
+    fn count(&mut self, conclusion: StepOutcome) {
         if self.frames.len() > 1 {
             let frame = self.frame();
             let before = frame.status;

@@ -1,5 +1,5 @@
-//! A job that a person steps through. It stands before a step, or after one that failed; each forward command makes a point
-//! before the step that it commits to, and a step back restores one: files, times, environment, outputs and contexts.
+//! A job that a person steps through. It stands before a step, or after one that failed. Each forward command makes a point
+//! before the step that it commits to. A step back restores a point: files, times, environment, outputs and contexts.
 
 mod db;
 mod points;
@@ -16,7 +16,7 @@ use backstitch_core::{Engine, OpenOptions, Workspace};
 
 use crate::expr::{self, Value};
 use crate::report::{JobEnd, StepEnd, StepName, StepPart};
-use crate::run::{JobRun, PendingStep};
+use crate::run::{JobRun, PendingStep, StandingJob};
 use crate::state::StepOutcome;
 use crate::workflow::StepAction;
 
@@ -64,14 +64,14 @@ pub struct Restored {
     pub changed: usize,
     /// Variables that changed.
     pub variables: usize,
-    /// What stayed as it was.
+    /// Paths that stayed as they were, each with the reason.
     pub gaps: Vec<Gap>,
 }
 
 /// A job, its points, and the place where it stands.
 #[derive(Debug)]
 pub struct JobSession {
-    run: JobRun,
+    run: StandingJob,
     engine: Engine,
     db: RunDb,
     points: PointList,
@@ -82,8 +82,8 @@ pub struct JobSession {
 
 impl JobSession {
     /// Begins a job: it stands before its first step. Err: the end of a job whose history cannot be kept.
-    pub fn begin(mut run: JobRun) -> Result<JobSession, Box<JobEnd>> {
-        run.begin();
+    pub fn begin(run: JobRun) -> Result<JobSession, Box<JobEnd>> {
+        let run = StandingJob::begin(run);
         let dir = run.place().dir.clone();
         let open = || -> Result<(Engine, RunDb), String> {
             let workspace = Workspace::run(&dir).map_err(|error| error.to_string())?;
@@ -95,7 +95,7 @@ impl JobSession {
         };
         let (engine, db) = match open() {
             Ok(opened) => opened,
-            Err(reason) => return Err(Box::new(run.give_up(reason))),
+            Err(reason) => return Err(Box::new(run.finish(Some(reason)))),
         };
         let mut session = JobSession {
             db,
@@ -124,7 +124,7 @@ impl JobSession {
         &self.points
     }
 
-    pub fn job(&self) -> &JobRun {
+    pub fn job(&self) -> &StandingJob {
         &self.run
     }
 
@@ -134,10 +134,7 @@ impl JobSession {
 
     /// Ends the job, with all that its steps left running. With a reason it has failed.
     pub fn finish(self, reason: Option<String>) -> JobEnd {
-        match reason {
-            None => self.run.finish(),
-            Some(reason) => self.run.give_up(reason),
-        }
+        self.run.finish(reason)
     }
 
     /// The step that a forward command would run.
@@ -170,7 +167,7 @@ impl JobSession {
         }
     }
 
-    /// Goes forward. A step that fails stops every way but that out of a composite action that goes on.
+    /// Goes forward. A step that fails ends it.
     pub fn forward(&mut self, way: Forward) -> Result<(), String> {
         let passes_over = matches!(&self.stop, StopPlace::Before(step) if step.is_passed_over());
         let has_failed = matches!(&self.stop, StopPlace::Failed(..));
@@ -231,7 +228,7 @@ impl JobSession {
         let node = self.engine.history().head();
         let node = node.map_err(|error| error.to_string())?;
         let node = node.ok_or_else(|| "The history of the run is empty.".to_owned())?;
-        let times = self.engine.restore().time_mark();
+        let times = self.engine.times().mark();
         let times = times.map_err(|error| error.to_string())?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let earlier = self.points.all().iter().rev();
@@ -272,7 +269,7 @@ impl JobSession {
                 _ => break,
             }
         }
-        // the end of a composite action is told when it is left
+        // leaving a composite action gives its end
         self.run.pending();
         ended = ended.or_else(|| self.run.take_last());
         let failed = matches!(&ended, Some((_, end)) if end.outcome == StepOutcome::Failure);
@@ -317,10 +314,7 @@ impl JobSession {
         request.exact = true;
         let applied = self.engine.restore_mut().apply(&request, None, &mut |_| {});
         let applied = applied.map_err(said)?;
-        self.engine
-            .restore_mut()
-            .set_times(point.times())
-            .map_err(said)?;
+        self.engine.times_mut().set(point.times()).map_err(said)?;
         let variables = differing(&self.run, &point);
         self.run.set_live(point.live.clone());
         self.run.taken_back(point.ended);
@@ -506,7 +500,7 @@ impl JobSession {
 }
 
 /// Number of variables whose values a restore changes.
-fn differing(run: &JobRun, point: &JobPoint) -> usize {
+fn differing(run: &StandingJob, point: &JobPoint) -> usize {
     let (now, then) = (&run.state().env, &point.live.state.env);
     let changed = now
         .iter()

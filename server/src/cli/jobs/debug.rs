@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use backstitch_job::report::{JobEnd, JobName};
 use backstitch_job::run::{JobDriver, JobRun};
 use backstitch_job::session::{JobSession, StopPlace};
+use backstitch_protocol::JobStop;
 use clap::Args;
-use serde_json::json;
 
 use crate::cli::control::repl::ReplLine;
 use crate::cli::options::GlobalArgs;
@@ -21,7 +21,8 @@ use crate::terminal::paint::one_line;
 
 use super::run::{JobRunArgs, run_driven};
 use super::screen::RunScreen;
-use words::{Answer, execute};
+use super::setting;
+use words::{StepAnswer, execute};
 
 /// Step through a job: forward, back, and forward again after a change
 #[derive(Debug, Args)]
@@ -83,7 +84,7 @@ impl JobDriver for Stepping {
 impl Stepping {
     /// Reads lines until the person quits, or there are none.
     fn talk(&self, session: &mut JobSession) -> CliResult<()> {
-        let mut lines = Lines::new()?;
+        let mut lines = StepLines::new()?;
         self.show(session, None)?;
         while let Some(line) = lines.next()? {
             let line = line.trim();
@@ -92,9 +93,9 @@ impl Stepping {
                 line => execute(session, line),
             };
             match answer {
-                Ok(Answer::Quit) => return Ok(()),
-                Ok(Answer::Moved(text)) => self.show(session, text.as_deref())?,
-                Ok(Answer::Said(text)) => self.say(&text)?,
+                Ok(StepAnswer::Quit) => return Ok(()),
+                Ok(StepAnswer::Moved(text)) => self.show(session, text.as_deref())?,
+                Ok(StepAnswer::Said(text)) => self.say(&text)?,
                 Err(reason) => self.fail(&reason)?,
             }
         }
@@ -108,7 +109,10 @@ impl Stepping {
 
     fn say(&self, text: &str) -> CliResult<()> {
         if self.json {
-            return Out::json_line(&json!({ "said": text }));
+            return answer(&JobStop {
+                said: Some(text.to_owned()),
+                ..JobStop::default()
+            });
         }
         self.write(text);
         Ok(())
@@ -116,7 +120,10 @@ impl Stepping {
 
     fn fail(&self, reason: &str) -> CliResult<()> {
         if self.json {
-            return Out::json_line(&json!({ "error": reason }));
+            return answer(&JobStop {
+                error: Some(reason.to_owned()),
+                ..JobStop::default()
+            });
         }
         self.write(&format!(
             "{} {}",
@@ -135,15 +142,16 @@ impl Stepping {
                 StopPlace::Failed(name, end) => ("failed", Some(name), end.reason.as_ref()),
                 StopPlace::End => ("end", None, None),
             };
-            return Out::json_line(&json!({
-                "stop": word,
-                "path": name.map(|name| &name.path),
-                "step": name.map(|name| &name.name),
-                "line": name.map(|name| name.line),
-                "reason": reason,
-                "checkpoints": available,
-                "said": text,
-            }));
+            return answer(&JobStop {
+                stop: Some(word.to_owned()),
+                path: name.map(|name| name.path.clone()),
+                step: name.map(|name| name.name.clone()),
+                line: name.map(|name| name.line),
+                reason: reason.cloned(),
+                checkpoints: Some(available),
+                said: text.map(str::to_owned),
+                error: None,
+            });
         }
         if let Some(text) = text {
             self.write(text);
@@ -169,27 +177,32 @@ impl Stepping {
     }
 }
 
+/// Prints an answer as one line of JSON.
+fn answer(stop: &JobStop) -> CliResult<()> {
+    Out::json_line(&setting::document(stop)?)
+}
+
 /// Lines from a terminal, with history, or from a script.
-enum Lines {
+enum StepLines {
     Typed(Box<ReplLine>),
     Read(std::io::Lines<std::io::StdinLock<'static>>),
 }
 
-impl Lines {
-    fn new() -> CliResult<Lines> {
+impl StepLines {
+    fn new() -> CliResult<StepLines> {
         if std::io::stdin().is_terminal() {
-            Ok(Lines::Typed(Box::new(ReplLine::new(
+            Ok(StepLines::Typed(Box::new(ReplLine::new(
                 serde_json::Value::Null,
             )?)))
         } else {
-            Ok(Lines::Read(std::io::stdin().lock().lines()))
+            Ok(StepLines::Read(std::io::stdin().lock().lines()))
         }
     }
 
     fn next(&mut self) -> CliResult<Option<String>> {
         match self {
-            Lines::Typed(line) => line.next("job> ", ""),
-            Lines::Read(lines) => Ok(lines.next().transpose()?),
+            StepLines::Typed(line) => line.next("job> ", ""),
+            StepLines::Read(lines) => Ok(lines.next().transpose()?),
         }
     }
 }

@@ -39,8 +39,8 @@ fn s1_078_s1_007_one_step_back() {
     assert_eq!(ran.code, 0);
 }
 
-/// A variable set before step 1 is there again after going back to it (S1-079): what the REPL changed in the environment while
-/// paused is in the next forward command's checkpoint (S1-003), and a step back drops REPL changes made since that checkpoint (S1-006).
+/// A variable set before step 1 is there again after going back to it (S1-079). For the shell: what the REPL changed in the environment
+/// while paused is in the next forward command's checkpoint (S1-003). A step back drops REPL changes made since that checkpoint (S1-006).
 #[test]
 fn s1_079_s1_003_s1_006_variables_of_the_shell() {
     let world = workflow(&job(THREE));
@@ -116,9 +116,9 @@ fn s1_082_s1_008_the_second_value_counts() {
     assert_eq!(ran.file("seen"), "2\n2\n");
 }
 
-/// Paused before the first step, a job has no checkpoints (S1-009); pausing before a step takes none (S1-002): a checkpoint is taken
-/// when the user commits to a step (next, continue), not before (S1-001). They are checkpoints counted from 0 in the order of executed
-/// steps (S1-010).
+/// Paused before the first step, a job has no checkpoints (S1-009). Pausing before a step takes none (S1-002). A checkpoint is taken when
+/// the user commits to a step (next, continue), not before (S1-001). Checkpoints are counted from 0 in the order of executed steps
+/// (S1-010).
 #[test]
 fn s1_001_s1_002_s1_009_s1_010_points_are_made_by_forward_commands() {
     let world = workflow(&job(THREE));
@@ -143,8 +143,8 @@ fn s1_001_s1_002_s1_009_s1_010_points_are_made_by_forward_commands() {
     );
 }
 
-/// The job stands at the step that failed, with its files, and the step can be run again (J22): with the files as they were, or as
-/// they are now. Environment, PATH and outputs are as at its first start, and earlier steps do not run again (J23). The job
+/// The job stands at the step that failed, with its files, and the step can be run again (J22). It runs with the files as they were, or
+/// as they are now. Environment, PATH and outputs are as at its first start, and earlier steps do not run again (J23). The job
 /// continues to its end, and shows which attempt of the step it is (J24).
 #[test]
 fn j22_j23_j24_a_failed_step_is_mended() {
@@ -186,7 +186,7 @@ fn j22_j23_j24_a_failed_step_is_mended() {
     assert_eq!(ran.file("starts"), "started with none\nstarted with none\n");
 }
 
-/// The last step and the posts can be taken back, too, and a job that failed may end well.
+/// The user decides on the outcome of a failed step, and goes back from the end of the job.
 #[test]
 fn an_outcome_that_the_user_decides() {
     let world = workflow(&job(
@@ -265,7 +265,7 @@ runs:
     assert_eq!(ran.file("log"), "1\n2\nlast\n");
 }
 
-/// Processes that a step left running end when it is taken back; those of steps before it stay.
+/// A step back ends the processes that later steps left running. Those of steps before stay.
 #[test]
 fn processes_of_a_step_that_is_taken_back_end() {
     let world = workflow(&job(

@@ -15,7 +15,7 @@ fn toolchains() -> Vec<(&'static str, OsString)> {
     vec![of("RUSTUP_HOME", ".rustup"), of("CARGO_HOME", ".cargo")]
 }
 
-/// Runs a step after others, takes it back, and runs it again: both times it must succeed.
+/// Runs a step after others, steps back, and runs it again: both times it must succeed.
 fn runs_twice(before: &str, script: &str, files: &[(&str, &str)]) {
     let indent = |text: &str| text.replace('\n', "\n    ");
     let steps = format!(

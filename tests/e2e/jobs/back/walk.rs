@@ -44,9 +44,10 @@ runs:
 ";
 
 fn script(rng: &mut Rng) -> String {
+    let mode = ["644", "755", "600"][rng.below(3)];
     rng.pick(SCRIPTS)
         .replace("{n}", &rng.below(4).to_string())
-        .replace("{m}", *rng.pick(&["644", "755", "600"]))
+        .replace("{m}", mode)
 }
 
 fn generated(rng: &mut Rng) -> World {
@@ -80,7 +81,7 @@ fn generated(rng: &mut Rng) -> World {
     workflow_with(&text, &[("a", "a\n"), ("act/action.yml", ACTION)])
 }
 
-/// What a walk did that still counts: commands of the shell, and steps forward. Points are places in it.
+/// The part of a walk that still counts: commands of the shell, and steps forward. Points are places in it.
 #[derive(Default)]
 struct Survivors {
     lines: Vec<String>,

@@ -416,7 +416,7 @@ impl PathHandle<'_> {
         rustix::fs::unlinkat(&self.dir, self.name, AtFlags::REMOVEDIR).ok();
     }
 
-    /// Gives a file with several names a content of its own: what is set on it then is not set on the others.
+    /// Separates a file from its other names, so that none of them changes with it.
     pub(crate) fn separate(&self) -> Result<()> {
         let Some(mut file) = self.open() else {
             return Ok(());

@@ -39,7 +39,7 @@ pub(crate) struct DirTimes {
     pub is_whole: bool,
     /// Nanoseconds since 1970.
     pub there: Vec<(RelPath, i64)>,
-    /// Paths that are no directories now. All below them is gone, too.
+    /// Paths without a directory now. All below them is gone, too.
     pub gone: Vec<RelPath>,
 }
 

@@ -8,49 +8,49 @@ use backstitch_job::state::StepOutcome;
 use crate::cli::jobs::list::counted;
 
 /// The answer to a line.
-pub enum Answer {
+pub enum StepAnswer {
     /// The job stands elsewhere, or the same place is shown again.
     Moved(Option<String>),
     Said(String),
     Quit,
 }
 
-type Act = fn(&mut JobSession, &str) -> Result<Answer, String>;
+type StepAct = fn(&mut JobSession, &str) -> Result<StepAnswer, String>;
 
 /// A word: its names, its argument, its help, and what it does.
-struct Word {
+struct StepWord {
     names: &'static [&'static str],
     argument: &'static str,
     help: &'static str,
-    act: Act,
+    act: StepAct,
 }
 
-const WORDS: [Word; 17] = [
-    Word {
+const WORDS: [StepWord; 17] = [
+    StepWord {
         names: &["n", "next"],
         argument: "",
         help: "run the step",
         act: |session, _| forward(session, Forward::Over),
     },
-    Word {
+    StepWord {
         names: &["s", "step"],
         argument: "",
         help: "run the step, or enter its composite action",
         act: |session, _| forward(session, Forward::Into),
     },
-    Word {
+    StepWord {
         names: &["o", "out"],
         argument: "",
         help: "run to the step after the composite action, or to the end",
         act: |session, _| forward(session, Forward::Out),
     },
-    Word {
+    StepWord {
         names: &["c", "continue"],
         argument: "",
         help: "run to the next failure, or to the end",
         act: |session, _| forward(session, Forward::On),
     },
-    Word {
+    StepWord {
         names: &["b", "back", ":back"],
         argument: "[N]",
         help: "go back before the last step, or before the last N",
@@ -61,50 +61,50 @@ const WORDS: [Word; 17] = [
                 .map(|restored| moved(session, &restored))
         },
     },
-    Word {
+    StepWord {
         names: &["r", "start", ":start"],
         argument: "",
         help: "go back to the first checkpoint",
         act: |session, _| session.restore(0).map(|restored| moved(session, &restored)),
     },
-    Word {
+    StepWord {
         names: &[":again"],
         argument: "",
         help: "run the last step again, with the files as they were before it",
         act: |session, _| {
             session.again()?;
-            Ok(Answer::Moved(None))
+            Ok(StepAnswer::Moved(None))
         },
     },
-    Word {
+    StepWord {
         names: &[":retry"],
         argument: "",
         help: "run the last step again, with the files as they are now",
         act: |session, _| {
             session.retry()?;
-            Ok(Answer::Moved(None))
+            Ok(StepAnswer::Moved(None))
         },
     },
-    Word {
+    StepWord {
         names: &[":goto"],
         argument: "STEP",
         help: "go to a step: ahead, leaving steps out, or back to its checkpoint",
         act: |session, text| {
             session.go_to(text)?;
-            Ok(Answer::Moved(None))
+            Ok(StepAnswer::Moved(None))
         },
     },
-    Word {
+    StepWord {
         names: &[":env"],
         argument: "NAME=VALUE",
         help: "set a variable for the steps that follow",
         act: |session, text| {
             let (name, value) = pair(text)?;
             session.set_variable(name, value);
-            Ok(Answer::Said(format!("{name} is set")))
+            Ok(StepAnswer::Said(format!("{name} is set")))
         },
     },
-    Word {
+    StepWord {
         names: &[":output"],
         argument: "STEP NAME=VALUE",
         help: "set an output of a step that has run",
@@ -114,10 +114,12 @@ const WORDS: [Word; 17] = [
                 .ok_or("write :output STEP NAME=VALUE")?;
             let (name, value) = pair(rest.trim())?;
             session.set_output(step, name, value)?;
-            Ok(Answer::Said(format!("steps.{step}.outputs.{name} is set")))
+            Ok(StepAnswer::Said(format!(
+                "steps.{step}.outputs.{name} is set"
+            )))
         },
     },
-    Word {
+    StepWord {
         names: &[":outcome"],
         argument: "success|failure|cancelled|skipped",
         help: "let the step that failed count as this, and stand before the next one",
@@ -125,52 +127,52 @@ const WORDS: [Word; 17] = [
             let outcome = StepOutcome::parse(text)
                 .ok_or("write :outcome success, failure, cancelled or skipped")?;
             session.set_outcome(outcome)?;
-            Ok(Answer::Moved(None))
+            Ok(StepAnswer::Moved(None))
         },
     },
-    Word {
+    StepWord {
         names: &[":checkpoints"],
         argument: "",
         help: "list the checkpoints",
-        act: |session, _| Ok(Answer::Said(checkpoints(session))),
+        act: |session, _| Ok(StepAnswer::Said(checkpoints(session))),
     },
-    Word {
+    StepWord {
         names: &[":state"],
         argument: "",
         help: "show the state of the job as JSON",
         act: |session, _| {
             let text = session.canonical().to_string();
-            Ok(Answer::Said(session.job().mask(&text)))
+            Ok(StepAnswer::Said(session.job().mask(&text)))
         },
     },
-    Word {
+    StepWord {
         names: &["w", ":where"],
         argument: "",
         help: "show the place again",
-        act: |_, _| Ok(Answer::Moved(None)),
+        act: |_, _| Ok(StepAnswer::Moved(None)),
     },
-    Word {
+    StepWord {
         names: &["h", ":help"],
         argument: "",
         help: "list the words",
-        act: |_, _| Ok(Answer::Said(help())),
+        act: |_, _| Ok(StepAnswer::Said(help())),
     },
-    Word {
+    StepWord {
         names: &["q", "quit", ":quit"],
         argument: "",
         help: "end the job here",
-        act: |_, _| Ok(Answer::Quit),
+        act: |_, _| Ok(StepAnswer::Quit),
     },
 ];
 
 /// Does what a line says.
-pub fn execute(session: &mut JobSession, line: &str) -> Result<Answer, String> {
+pub fn execute(session: &mut JobSession, line: &str) -> Result<StepAnswer, String> {
     if let Some(command) = line.strip_prefix('!') {
         return shell(session, command);
     }
     let (name, argument) = line.split_once(' ').unwrap_or((line, ""));
     let word = WORDS.iter().find(|word| word.names.contains(&name));
-    let takes = |word: &&Word| argument.is_empty() || !word.argument.is_empty();
+    let takes = |word: &&StepWord| argument.is_empty() || !word.argument.is_empty();
     if let Some(word) = word.filter(takes) {
         return (word.act)(session, argument.trim());
     }
@@ -178,15 +180,15 @@ pub fn execute(session: &mut JobSession, line: &str) -> Result<Answer, String> {
         return Err(format!("{name}: no such word; :help lists them"));
     }
     let value = session.evaluate(line)?;
-    Ok(Answer::Said(session.job().mask(&value_text(&value))))
+    Ok(StepAnswer::Said(session.job().mask(&value_text(&value))))
 }
 
-fn forward(session: &mut JobSession, way: Forward) -> Result<Answer, String> {
+fn forward(session: &mut JobSession, way: Forward) -> Result<StepAnswer, String> {
     session.forward(way)?;
-    Ok(Answer::Moved(None))
+    Ok(StepAnswer::Moved(None))
 }
 
-fn shell(session: &mut JobSession, command: &str) -> Result<Answer, String> {
+fn shell(session: &mut JobSession, command: &str) -> Result<StepAnswer, String> {
     let end = session.shell(command)?;
     let mut text = end.reason.unwrap_or_default();
     if !end.is_handed_over {
@@ -195,10 +197,10 @@ fn shell(session: &mut JobSession, command: &str) -> Result<Answer, String> {
     } else if !end.set.is_empty() {
         text = format!("{text} Set: {}.", end.set.join(", "));
     }
-    Ok(Answer::Said(text.trim().to_owned()))
+    Ok(StepAnswer::Said(text.trim().to_owned()))
 }
 
-fn moved(session: &JobSession, restored: &Restored) -> Answer {
+fn moved(session: &JobSession, restored: &Restored) -> StepAnswer {
     let point = &session.points().all()[restored.place];
     let mut text = format!(
         "Restored checkpoint [{}] before '{}': {}, {}.",
@@ -216,7 +218,7 @@ fn moved(session: &JobSession, restored: &Restored) -> Answer {
             gap.detail
         );
     }
-    Answer::Moved(Some(text))
+    StepAnswer::Moved(Some(text))
 }
 
 fn checkpoints(session: &JobSession) -> String {

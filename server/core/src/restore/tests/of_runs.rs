@@ -6,10 +6,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
-use super::tests::Scene;
-use super::{Goal, Request, TimeMark};
+use super::Scene;
 use crate::Workspace;
 use crate::model::NodeId;
+use crate::restore::{Goal, Request, TimeMark};
 
 /// A path: kind and mode, the time of its last change, and the content of a file or the target of a link.
 type Facts = (u32, (i64, i64), Vec<u8>);
@@ -83,7 +83,7 @@ impl Point {
                 .head()
                 .expect("a head")
                 .expect("a checkpoint"),
-            mark: scene.engine.restore().time_mark().expect("a mark"),
+            mark: scene.engine.times().mark().expect("a mark"),
             tree: tree(&scene.root),
         }
     }
@@ -104,11 +104,7 @@ impl Point {
     }
 
     fn set_times(&self, scene: &mut Scene) {
-        scene
-            .engine
-            .restore_mut()
-            .set_times(self.mark)
-            .expect("set");
+        scene.engine.times_mut().set(self.mark).expect("set");
     }
 }
 
@@ -159,7 +155,7 @@ fn times_come_back() {
         sh(
             root,
             "ln -s in link; mkdir empty; touch -d 2001-02-03 dir; make -s",
-        )
+        );
     });
     let built = Point::now(&scene);
     let touch = "touch in Makefile dir empty dir/sub; touch -h -d 2020-01-01 link; mkdir empty/x; rm -r dir/sub; mv in i; mv i in; make -s";
@@ -169,7 +165,7 @@ fn times_come_back() {
         sh(
             root,
             "mkdir dir/sub new; echo b > dir/sub/b; touch -d 1999-01-01 in out",
-        )
+        );
     });
     let last = Point::now(&scene);
     touched.restore(&mut scene);
