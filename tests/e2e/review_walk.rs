@@ -100,6 +100,20 @@ fn hunks_are_kept_and_undone_one_by_one() {
     world.ok(["verify"]);
 }
 
+/// A change that was undone and brought back is to be reviewed again, also where the rest of its file was kept in between.
+#[test]
+fn an_undone_change_that_comes_back_is_reviewed_again() {
+    let world = two_turns();
+    walk(&world, &[], "u\nk\nq\n").expect_code(0);
+    assert_eq!(places(&world, &[]), ["b.txt:2 t1"]);
+    world.ok(["undo"]);
+    assert_eq!(
+        world.read("a.txt"),
+        NUMBERS.replace("one", "ONE").replace("nine", "NINE")
+    );
+    assert_eq!(places(&world, &[]), ["a.txt:1 t1", "b.txt:2 t1"]);
+}
+
 /// Files are skipped and kept as a whole; the end of the input changes nothing.
 #[test]
 fn a_walk_goes_from_file_to_file() {
