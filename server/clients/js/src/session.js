@@ -72,6 +72,9 @@ function tools(source, keep) {
   return { source, await: settled, each, keep };
 }
 
+/** Inputs with names that a session keeps. V8 gets slow in loops below more scopes, and ends the process below thousands. */
+const MAX_SCOPES = 100;
+
 class Session {
   /** `evaluate`: `(s) => eval(s)` of the place. */
   constructor(evaluate) {
@@ -79,6 +82,7 @@ class Session {
     // no `eval`, but something else of the program
     this.scope = typeof scope === "function" ? scope : ({ source }) => evaluate(source);
     this.keepsNames = typeof scope === "function";
+    this.scopes = 0;
   }
 
   /** The value of an input. Its names stay for the next one; those of one that fails stay if each has got a value. */
@@ -86,6 +90,10 @@ class Session {
     const source = prepared(input);
     const { scope } = this;
     if (!this.keepsNames || !DECLARES.test(source)) return scope(tools(named(source)));
+    if (this.scopes >= MAX_SCOPES) {
+      throw new Error(`this session keeps the names of ${MAX_SCOPES} inputs already: assign without \`const\` or \`let\`, or begin a session`);
+    }
+    this.scopes += 1;
     const isStrict = /^\s*(["'])use strict\1/.test(source);
     let inner = scope;
     const keep = (own) => {

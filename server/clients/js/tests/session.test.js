@@ -229,3 +229,10 @@ test("strict code, and what is not eval, is evaluated as before", () => {
   const echo = new Session((s) => `<${s.split("\n")[0]}>`);
   assert.strictEqual(ours(echo, "const a = 1"), "'<const a = 1>'");
 });
+
+test("a session keeps the names of a bounded number of inputs, and runs on", () => {
+  const session = new Session((s) => eval(s));
+  for (let number = 0; number < 100; number += 1) session.run(`const kept${number} = ${number};`);
+  assert.throws(() => session.run("const more = 1;"), /names of 100 inputs/);
+  assert.strictEqual(session.run("kept0 + kept99"), 99);
+});
