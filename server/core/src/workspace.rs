@@ -154,6 +154,10 @@ impl Workspace {
 
     /// Finds the run that a path lies in: only the user's own directory of runs has one.
     fn of_run(from: &Path) -> Option<Self> {
+        // each hook asks, and hardly any path has the name
+        if !from.iter().any(|part| part == RUN_FILES) {
+            return None;
+        }
         let jobs = jobs_dir().ok()?.canonicalize().ok()?;
         let below = from.strip_prefix(&jobs).ok()?;
         let mut names = below.components();

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use backstitch_core::{Result, state_dir};
+pub use backstitch_core::jobs_dir;
 use backstitch_job::place::environment::Host;
 use backstitch_job::place::{RunEntry, RunStatus, list};
 use backstitch_job::run::ActionSources;
@@ -55,11 +55,6 @@ impl RunState {
             Self::Ended(RunStatus::Cancelled) => "cancelled",
         }
     }
-}
-
-/// Directory of all runs.
-pub fn jobs_dir() -> Result<PathBuf> {
-    Ok(state_dir()?.join("jobs"))
 }
 
 /// Runs of all repositories, the newest first.

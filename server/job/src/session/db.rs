@@ -82,7 +82,7 @@ impl RunDb {
         change.commit()
     }
 
-    /// Notes the point that a restore goes to, so that it is finished if it is cut off.
+    /// Notes the point that a restore goes to, until its end is saved. Nothing continues a run that was cut off yet.
     pub fn set_restoring(&self, place: usize) -> Result<(), String> {
         let place = i64::try_from(place).unwrap_or(i64::MAX);
         let done = self

@@ -167,8 +167,15 @@ impl JobSession {
         }
     }
 
+    /// Moves the deadlines of the job by the time since a moment, as nothing of it ran then.
+    fn stood_since(&mut self, moment: Instant) {
+        self.run.stood_still(moment.elapsed());
+        self.stood_since = Instant::now();
+    }
+
     /// Goes forward. A step that fails ends it.
     pub fn forward(&mut self, way: Forward) -> Result<(), String> {
+        self.stood_since(self.stood_since);
         let passes_over = matches!(&self.stop, StopPlace::Before(step) if step.is_passed_over());
         let has_failed = matches!(&self.stop, StopPlace::Failed(..));
         if passes_over || has_failed {
@@ -181,7 +188,6 @@ impl JobSession {
         let StopPlace::Before(first) = &self.stop else {
             return Err("The job has ended: only a step back leads on.".to_owned());
         };
-        self.run.stood_still(self.stood_since.elapsed());
         let depth = first.depth();
         loop {
             let StopPlace::Before(step) = &self.stop else {
@@ -244,6 +250,7 @@ impl JobSession {
             created: i64::try_from(since.unwrap_or_default().as_micros()).unwrap_or(i64::MAX),
             programs: self.run.programs(),
             ended: self.run.ended(),
+            at: Instant::now(),
             attempt,
         });
         self.points.keep(KEPT_POINTS);
@@ -293,7 +300,7 @@ impl JobSession {
             return Err("There is no checkpoint to go back to: no step has run.".to_owned());
         }
         let place = self.points.back(steps, depth).ok_or_else(|| {
-            format!("There are {available} checkpoints to go back to, and not {steps}.")
+            format!("{steps} steps back are too many; checkpoints to go back to: {available}.")
         })?;
         self.restore(place)
     }
@@ -317,6 +324,7 @@ impl JobSession {
         self.engine.times_mut().set(point.times()).map_err(said)?;
         let variables = differing(&self.run, &point);
         self.run.set_live(point.live.clone());
+        self.stood_since(point.at);
         self.run.taken_back(point.ended);
         self.points.restored(place);
         self.db.save(&self.points)?;
@@ -352,6 +360,7 @@ impl JobSession {
         let point = self.points.all()[place].clone();
         self.run.end_programs_after(point.programs);
         self.run.set_live(point.live);
+        self.stood_since(point.at);
         self.run.taken_back(point.ended);
         self.points.restored(place);
         self.stand();
@@ -427,6 +436,7 @@ impl JobSession {
             return Err("No step has failed here.".to_owned());
         };
         let name = name.clone();
+        self.stood_since(self.stood_since);
         self.run.set_conclusion(&name, outcome);
         self.stand();
         Ok(())
@@ -439,6 +449,7 @@ impl JobSession {
             .iter()
             .position(|(place, step)| crate::run::step_matches(step, *place, wanted));
         if let Some(count) = found {
+            self.stood_since(self.stood_since);
             for _ in 0..count {
                 self.run.leave_out();
             }

@@ -1,5 +1,7 @@
 //! The list of points: moments before steps to which a job can go back.
 
+use std::time::Instant;
+
 use backstitch_core::model::NodeId;
 use backstitch_core::restore::TimeMark;
 use serde::{Deserialize, Serialize};
@@ -22,6 +24,9 @@ pub struct JobPoint {
     pub created: i64,
     /// Programs that had run. Those that a later one left are ended by a step back.
     pub programs: u64,
+    /// The moment, from which deadlines count: the time since then is not the job's.
+    #[serde(skip, default = "Instant::now")]
+    pub at: Instant,
     /// Steps that had ended.
     pub ended: usize,
     /// The number of this start of the step, from 1.

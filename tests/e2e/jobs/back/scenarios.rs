@@ -81,7 +81,7 @@ fn s1_080_u_03_further_steps_back() {
             "error: There is no checkpoint to go back to: no step has run.",
             "end",
             "before Two",
-            "error: There are 1 checkpoints to go back to, and not 5.",
+            "error: 5 steps back are too many; checkpoints to go back to: 1.",
             "error: 0: no number from 1",
         ]
     );
@@ -269,7 +269,7 @@ runs:
 #[test]
 fn processes_of_a_step_that_is_taken_back_end() {
     let world = workflow(&job(
-        "- name: Server\n  run: sleep 4711 & echo $! > server\n- name: Worker\n  run: setsid sleep 4712 & echo $! > worker; sleep 0.1\n- name: Last\n  run: \"true\"",
+        "- name: Server\n  run: sleep 4711 & echo $! > server\n- name: Worker\n  run: setsid sleep 4712 & echo $! > worker\n- name: Last\n  run: \"true\"",
     ));
     let ran = debug(
         &world,
@@ -333,4 +333,15 @@ fn secrets_stay_masked_after_a_step_back() {
         );
     }
     assert!(output.stdout.contains("***"), "{}", output.stdout);
+}
+
+/// Waits of the user take no time from a job, also before a step that is gone back to.
+#[test]
+fn deadlines_wait_with_the_job_at_a_stop() {
+    let world =
+        workflow(&job(THREE).replace("    runs-on", "    timeout-minutes: 0.08\n    runs-on"));
+    let ran = debug(&world, &["n", "!sleep 5", "b", "n", "!sleep 5", "c"]);
+    assert_eq!(ran.stop(5), "end");
+    assert_eq!(ran.code, 0, "{:?}", ran.answers);
+    assert_eq!(ran.file("log"), "one\ntwo\nthree 2\n");
 }
