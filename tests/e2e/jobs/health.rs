@@ -1,12 +1,10 @@
 //! Runs and workflows in `doctor`, `status` and `stats`.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::{job, newest, run, workflow};
+use super::{job, newest, run, run_until_ready, workflow};
 use crate::support::World;
 
 /// Findings of `doctor` about jobs: state, text and hint.
@@ -111,16 +109,7 @@ fn status_and_stats_show_runs() {
     let world = workflow(&job(
         "- run: head -c 300000 /dev/zero > big\n- run: |\n    echo ready\n    while :; do sleep 1; done",
     ));
-    let mut runner = world
-        .backstitch()
-        .args(["job", "run", "ci.yml"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("a run");
-    let mut lines = BufReader::new(runner.stdout.take().expect("a pipe"))
-        .lines()
-        .map_while(Result::ok);
-    assert!(lines.any(|line| line.trim() == "ready"), "the step runs");
+    let (mut runner, _lines) = run_until_ready(&world);
     let text = world.ok(["status"]).stdout;
     let row = |state: &str| format!("job         ci.yml build  {state}, started ");
     assert!(text.contains(&row("running")), "{text}");

@@ -1,13 +1,11 @@
 //! Processes that steps leave behind: none outlives its run.
 
-use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use super::{job, run, workflow};
+use super::{job, run, run_until_ready, workflow};
 use crate::support::limits::{EVENT_TIMEOUT, at_most};
 
 /// Ways in which a step leaves a process that has this mark among its arguments.
@@ -102,15 +100,7 @@ fn a_killed_runner_takes_its_steps_along() {
         "- run: |\n{}\n    echo ready\n    sleep {mark}",
         lines.join("\n")
     )));
-    let mut runner = world
-        .backstitch()
-        .args(["job", "run", "ci.yml"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("a run");
-    let stdout = BufReader::new(runner.stdout.take().expect("a pipe"));
-    let mut lines = stdout.lines().map_while(Result::ok);
-    assert!(lines.any(|line| line.trim() == "ready"), "the step runs");
+    let (mut runner, _lines) = run_until_ready(&world);
     let since = Instant::now();
     while processes(&mark).len() <= 5 && since.elapsed() < EVENT_TIMEOUT {
         thread::yield_now();
@@ -130,16 +120,7 @@ fn ctrl_c_cancels_the_job() {
     let world = workflow(&job(&format!(
         "- run: |\n    setsid sleep {mark} &\n    echo ready\n    sleep {mark}\n- run: echo never\n- if: cancelled()\n  run: echo cleanup ${{{{ job.status }}}}"
     )));
-    let mut runner = world
-        .backstitch()
-        .args(["job", "run", "ci.yml"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("a run");
-    let mut lines = BufReader::new(runner.stdout.take().expect("a pipe"))
-        .lines()
-        .map_while(Result::ok);
-    assert!(lines.any(|line| line.trim() == "ready"), "the step runs");
+    let (mut runner, lines) = run_until_ready(&world);
     let pid = i32::try_from(runner.id())
         .ok()
         .and_then(rustix::process::Pid::from_raw)

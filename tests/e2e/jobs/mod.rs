@@ -18,7 +18,9 @@ mod settings;
 mod steps;
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
+use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
@@ -40,6 +42,21 @@ fn workflow_with(text: &str, files: &[(&str, &str)]) -> World {
 fn job(steps: &str) -> String {
     let steps = steps.trim_matches('\n').replace('\n', "\n      ");
     format!("on: push\njobs:\n  build:\n    runs-on: ubuntu-latest\n    steps:\n      {steps}\n")
+}
+
+/// Starts `job run ci.yml` and waits until a step prints `ready`. Returns the run and the lines that follow.
+fn run_until_ready(world: &World) -> (Child, impl Iterator<Item = String> + use<>) {
+    let mut runner = world
+        .backstitch()
+        .args(["job", "run", "ci.yml"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a run");
+    let mut lines = BufReader::new(runner.stdout.take().expect("a pipe"))
+        .lines()
+        .map_while(Result::ok);
+    assert!(lines.any(|line| line.trim() == "ready"), "the step runs");
+    (runner, lines)
 }
 
 /// The end of a run.
