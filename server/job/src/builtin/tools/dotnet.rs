@@ -3,7 +3,9 @@
 use super::installed::{InstalledTool, Tool, answer, choose, path_of};
 use super::version::{ToolVersion, VersionRange};
 use super::wanted::{file, named_file};
-use super::{ActionCall, ActionResult, BuiltinError, absent, note_cache, outputs, range_of};
+use super::{
+    ActionCall, ActionResult, BuiltinError, absent, note_cache, outputs, range_of, say_used,
+};
 
 pub(super) const DOTNET: Tool = Tool {
     name: ".NET SDK",
@@ -27,9 +29,7 @@ pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, B
         let best = fitting
             .max()
             .ok_or_else(|| absent(&DOTNET, wanted, &sdks))?;
-        call.say(&format!(
-            "::notice::.NET SDK {best} is used as it is on this machine, for '{wanted}'"
-        ));
+        say_used(call, &format!(".NET SDK {best}"), wanted, None);
         newest = newest.max(Some(best.clone()));
     }
     let newest = newest.unwrap_or(found.version.clone());

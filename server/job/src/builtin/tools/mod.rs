@@ -23,6 +23,8 @@ pub(super) use ruby::run as ruby;
 pub(super) use rust::{actions_rs, dtolnay, setup_rust_toolchain};
 pub(super) use uv::run as uv;
 
+use std::path::Path;
+
 use std::collections::HashSet;
 
 use super::{ActionCall, ActionResult, Builtin, BuiltinError};
@@ -61,13 +63,21 @@ fn require(
 ) -> Result<InstalledTool, BuiltinError> {
     let found =
         choose(call, tool, range).map_err(|others| absent(tool, &range.to_string(), &others))?;
-    call.say(&format!(
-        "::notice::{} {} is used as it is on this machine, for '{range}': {}",
-        tool.name,
-        found.version,
-        found.program.display()
-    ));
+    let used = format!("{} {}", tool.name, found.version);
+    say_used(call, &used, &range.to_string(), Some(&found.program));
     Ok(found)
+}
+
+/// Says that a tool of this machine is used, and for which wish; an empty one leaves the choice to the machine.
+fn say_used(call: &mut ActionCall<'_>, tool: &str, wanted: &str, program: Option<&Path>) {
+    let reason = match wanted {
+        "" => String::new(),
+        wanted => format!(", for '{wanted}'"),
+    };
+    let place = program.map_or(String::new(), |program| format!(": {}", program.display()));
+    call.say(&format!(
+        "::notice::{tool} is used as it is on this machine{reason}{place}"
+    ));
 }
 
 /// The range of a text, or absent for a text that names something else, such as another implementation.

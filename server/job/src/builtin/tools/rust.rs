@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::installed::{Tool, answer, choose};
 use super::version::{ToolVersion, VersionRange};
 use super::wanted::{file, first_line, toml_value};
-use super::{ActionCall, ActionResult, BuiltinError, absent, outputs};
+use super::{ActionCall, ActionResult, BuiltinError, absent, outputs, say_used};
 
 pub(super) const RUST: Tool = Tool {
     name: "Rust",
@@ -243,10 +243,7 @@ fn set_up(
         }
     }
     make_default(call, wanted, &found)?;
-    call.say(&format!(
-        "::notice::Rust {} is used as it is on this machine, for '{wanted}'",
-        found.version
-    ));
+    say_used(call, &format!("Rust {}", found.version), wanted, None);
     Ok(found)
 }
 

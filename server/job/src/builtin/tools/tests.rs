@@ -83,11 +83,18 @@ fn node_is_found_in_version_managers() {
         "{:?}",
         done.path
     );
-    assert!(
-        fixture.printed[0].starts_with("::notice::Node 22.3.0"),
-        "{:?}",
-        fixture.printed
-    );
+    let used = "is used as it is on this machine";
+    for (wanted, words) in [
+        ("22", format!("::notice::Node 22.3.0 {used}, for '22': ")),
+        ("", format!("::notice::Node 23.0.0 {used}: ")),
+    ] {
+        fixture.printed.clear();
+        fixture
+            .run("actions/setup-node", &[("node-version", wanted)])
+            .expect("Node");
+        let printed = &fixture.printed;
+        assert!(printed[0].starts_with(&words), "{printed:?}");
+    }
     let reason = absent(
         &mut fixture,
         "actions/setup-node",
