@@ -315,8 +315,10 @@ fn bare_dirs(
             dir = at.parent();
         }
     }
-    for found in &gone {
-        let mut dir = found.path.parent();
+    // a file whose removal a tool has told is known to be gone, and its directory may be bare since
+    let told = touched.paths.iter().filter(|path| !root.has_entry(path));
+    for path in gone.iter().map(|found| &found.path).chain(told) {
+        let mut dir = path.parent();
         while let Some(at) = dir {
             let recorded = file_state::count_below(conn, here.root, &at)?;
             let deleted = gone.iter().filter(|f| f.path.within(at.bytes())).count();

@@ -175,7 +175,7 @@ impl PlanBuilder<'_> {
                 let found = root.read_entry(&to.path)?;
                 if found.is_dir {
                     let full = root.path.join(to.path.to_path());
-                    return Ok(remaining_file(&full, &to.path, leaving).map(|held| {
+                    return Ok(remaining(&full, &to.path, leaving, &|_| true).map(|held| {
                         (
                             format!("a directory is at its path, with {held} in it"),
                             Obstacle::Untracked,
@@ -193,18 +193,23 @@ impl PlanBuilder<'_> {
     }
 }
 
-/// Returns a file in the directory that the plan does not remove.
-pub(super) fn remaining_file(
+/// Returns a file in the directory that the plan does not remove, or an empty directory in it that does not go.
+pub(super) fn remaining(
     full: &std::path::Path,
     dir: &RelPath,
     leaving: &BTreeSet<&RelPath>,
+    goes: &dyn Fn(&RelPath) -> bool,
 ) -> Option<String> {
     for entry in std::fs::read_dir(full).ok()?.flatten() {
         let name = crate::model::os_bytes(&entry.file_name());
         let path = RelPath::new([dir.bytes(), b"/", &name].concat())?;
         if entry.file_type().is_ok_and(|t| t.is_dir()) {
-            if let Some(held) = remaining_file(&entry.path(), &path, leaving) {
-                return Some(held);
+            let held = remaining(&entry.path(), &path, leaving, goes);
+            if held.is_some() {
+                return held;
+            }
+            if !goes(&path) {
+                return Some(path.display());
             }
         } else if !leaving.contains(&path) {
             return Some(path.display());

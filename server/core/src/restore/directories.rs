@@ -6,7 +6,7 @@ mod walked;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::collisions::remaining_file;
+use super::collisions::remaining;
 use super::plan::PlanBuilder;
 use super::types::{Action, ActionKind, FilePlan, Gap, GapKind, Goal};
 use crate::error::Result;
@@ -99,7 +99,8 @@ impl PlanBuilder<'_> {
             self.plan.tells_directories = true;
             self.emptied(goal, &moved, &changes)?;
         }
-        for change in changes.into_values() {
+        // the innermost first: one that stays keeps those above it
+        for change in changes.into_values().rev() {
             self.directory(change, &moved)?;
         }
         self.plan.directories.sort_by(|a, b| a.path.cmp(&b.path));
@@ -132,7 +133,7 @@ impl PlanBuilder<'_> {
             return Ok(());
         }
         let is_changed = now != change.before || self.is_blocked_by_file(&change.path);
-        let held = self.held_in(&change);
+        let held = self.held_in(&change, moved)?;
         if is_changed || held.is_some() {
             let why = held.map_or_else(
                 || "the directory was changed since".to_owned(),
@@ -219,16 +220,27 @@ impl PlanBuilder<'_> {
         Ok(moved.arriving.contains(dir) || self.count_below(dir)? > leaving)
     }
 
-    /// Returns a file that keeps a directory from being removed.
-    fn held_in(&self, change: &DirChange) -> Option<String> {
+    /// Returns the file or the directory that keeps a directory from being removed.
+    fn held_in(&self, change: &DirChange, moved: &Moved) -> Result<Option<String>> {
+        if change.after.is_some() {
+            return Ok(None);
+        }
         let files = self.plan.files.iter();
         let leaving = files.filter_map(|f| f.before.as_ref());
         let leaving: BTreeSet<&RelPath> = leaving.map(|placed| &placed.path).collect();
-        if change.after.is_some() {
-            return None;
+        let planned = self.plan.directories.iter().filter(|d| d.after.is_none());
+        let mut going: BTreeSet<&RelPath> = planned.map(|dir| &dir.path).collect();
+        if !self.plan.tells_directories {
+            for dir in moved.leaving.keys() {
+                if !self.keeps_files(dir, moved)? {
+                    going.insert(dir);
+                }
+            }
         }
         let full = self.engine.root.path.join(change.path.to_path());
-        remaining_file(&full, &change.path, &leaving)
+        Ok(remaining(&full, &change.path, &leaving, &|dir| {
+            going.contains(dir)
+        }))
     }
 
     /// True if a file is at the path, and stays there.

@@ -1,8 +1,8 @@
 //! Files that ignore rules hide or reveal.
 
-use super::{by_the_user, default_rewind, holds, holds_for, named, shell, switch};
-use crate::oracle::model::Who::A;
-use crate::oracle::ops::{Choice, Edit, Mix, Op};
+use super::{by_the_user, default_rewind, elsewhere, holds, holds_for, named, shell, switch};
+use crate::oracle::model::Who::{A, B};
+use crate::oracle::ops::{Ask, Choice, Decided, Edit, Mix, Op};
 
 /// U-23: a rewind that takes out the `.gitignore` makes a file visible, which does not count as created since.
 #[test]
@@ -210,4 +210,121 @@ fn a_recorded_file_that_rules_hide_is_blamed() {
             Op::User(vec![Edit::Rename { file: 23, to: 117 }]),
         ],
     );
+}
+
+/// L3: a directory that cannot go, since it holds an empty one of somebody else, is not planned.
+#[test]
+fn a_directory_with_an_empty_one_stays() {
+    holds(&[
+        Op::Open {
+            who: B,
+            edit: Some(Edit::Remove { file: 181 }),
+        },
+        Op::Named {
+            who: A,
+            edit: Edit::Remove { file: 125 },
+            told: false,
+        },
+        Op::User(vec![
+            Edit::Insert {
+                file: 0,
+                at: 0,
+                lines: 1,
+            },
+            Edit::Rules { rules: 0 },
+        ]),
+        Op::Named {
+            who: A,
+            edit: Edit::Insert {
+                file: 0,
+                at: 0,
+                lines: 1,
+            },
+            told: false,
+        },
+        Op::Rewind(Ask {
+            node: 128,
+            exact: false,
+            session: None,
+            path: None,
+            choice: Choice::Fail,
+            uncertain: false,
+            back: false,
+        }),
+        Op::User(vec![Edit::Rename { file: 0, to: 225 }]),
+        Op::Named {
+            who: A,
+            edit: Edit::Replace {
+                file: 0,
+                at: 0,
+                lines: 1,
+            },
+            told: false,
+        },
+        Op::Held {
+            who: A,
+            edit: Edit::Insert {
+                file: 0,
+                at: 0,
+                lines: 1,
+            },
+            meanwhile: vec![],
+            decided: Decided::Continue,
+        },
+        Op::User(vec![Edit::Remove { file: 0 }]),
+        Op::Revert {
+            node: 25150,
+            back: false,
+        },
+    ]);
+}
+
+/// L3: the same for a rewind, with a recorder.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_watched_directory_with_an_empty_one_stays() {
+    let ops = [
+        Op::Open { who: A, edit: None },
+        Op::User(vec![Edit::Create { path: 80, lines: 2 }]),
+        Op::User(vec![
+            Edit::Delete {
+                file: 0,
+                at: 0,
+                lines: 1,
+            },
+            Edit::Rename { file: 0, to: 115 },
+        ]),
+        elsewhere(0, 0, 2),
+        Op::User(vec![
+            Edit::Insert {
+                file: 0,
+                at: 0,
+                lines: 2,
+            },
+            Edit::Create {
+                path: 192,
+                lines: 2,
+            },
+            Edit::Rules { rules: 0 },
+        ]),
+        elsewhere(0, 0, 0),
+        Op::Held {
+            who: A,
+            edit: Edit::Replace {
+                file: 0,
+                at: 0,
+                lines: 1,
+            },
+            meanwhile: vec![Edit::Delete {
+                file: 0,
+                at: 0,
+                lines: 1,
+            }],
+            decided: Decided::Continue,
+        },
+        named(Edit::Remove { file: 19 }),
+    ];
+    if let Err(why) = crate::oracle::watched(Mix::BRANCHES, &ops) {
+        panic!("{why}");
+    }
 }
