@@ -54,6 +54,17 @@ LINK = re.compile(r"\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)|^\s*\[[^\]]+\]:\s*<?(\S
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 
 
+CODE = re.compile(r"`((?:server|tests|vscode-extension|nvim-plugin)/[\w./-]+)`")
+
+
+def dead_paths(path, tracked):
+    """Paths of the project between backquotes that git does not have; a word in capitals stands for any name."""
+    for number, line in enumerate(read(path), 1):
+        for name in CODE.findall(line):
+            if name.rstrip("/") not in tracked and not re.search(r"\b[A-Z]+\b", name):
+                yield f"{path}:{number} {name}: no such file"
+
+
 def without_code(lines):
     """(line number, text) of the lines of a Markdown file outside of fenced code, with blanks for code in backquotes."""
     fence = None

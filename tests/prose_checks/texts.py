@@ -15,7 +15,7 @@ from . import comments
 MIN_WORDS = 4
 CLIENTS = ("vscode-extension/src/", "nvim-plugin/lua/", "nvim-plugin/plugin/", "server/clients/js/src/", "server/agents/src/")
 # comments that are the help of options
-HELP = re.compile(r"server/src/cli/(?:options|front_ends|completions|(?:branches|control|history|restore|review|store)/.+)\.rs")
+HELP = re.compile(r"server/src/cli/.+\.rs")
 PYTHON_CLIENT = "server/clients/python/src/"
 CATALOGUE = "vscode-extension/package.nls.json"
 # a test stands beside its module

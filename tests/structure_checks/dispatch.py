@@ -13,6 +13,7 @@ PARTS = re.compile(r"=>|::\s*<|[()\[\]{},|]|\bif\b|\bimpl\b")
 OPENING, CLOSING = "([{", ")]}"
 ALIAS = re.compile(r"\b(\w+)\s+as\s+(\w+)")
 IMPL = re.compile(r"\bimpl\b([^{;]*)\{")
+ENUM = re.compile(r"\benum\s+(?:\$\w+\s*)?(\w+)")
 LITERALS = ("true", "false")
 
 
@@ -24,6 +25,12 @@ def wildcards(all_files, enums):
         for found in MATCH.finditer(file.text):
             for enum, at, pattern in catch_alls(file.text, found.end(), names):
                 yield f"{file.path}:{file.line(at)} {enum}: {pattern} =>"
+
+
+def unknown(all_files, enums):
+    """Names that structure.layers has of enums, and no enum has."""
+    declared = {name for file in all_files.values() for name in ENUM.findall(file.text)}
+    return [f"tests/structure.layers: {name} is no enum" for name in sorted(enums - declared)]
 
 
 class Names:
