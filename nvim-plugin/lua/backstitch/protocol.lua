@@ -130,7 +130,7 @@
 ---@class backstitch.Breakpoint
 ---@field id string For example `b3`.
 ---@field name string `bp_<milliseconds>_<4 letters>`.
----@field kind string `tool`, `path`, `line`, `content`, `pattern`, `command`, `iteration`, `turn`, `error`, `budget`, `any` or `step`.
+---@field kind string A kind of the table in `control.md`, or `step` for the breakpoint that a step sets.
 ---@field spec any The parameters of the kind.
 ---@field summary string The parameters in one line.
 ---@field at string `before` or `after` the call.

@@ -196,7 +196,7 @@ export interface Breakpoint {
   id: string;
   /** `bp_<milliseconds>_<4 letters>`. */
   name: string;
-  /** `tool`, `path`, `line`, `content`, `pattern`, `command`, `iteration`, `turn`, `error`, `budget`, `any` or `step`. */
+  /** A kind of the table in `control.md`, or `step` for the breakpoint that a step sets. */
   kind: string;
   /** The parameters of the kind. */
   spec: unknown;

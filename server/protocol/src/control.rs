@@ -14,7 +14,7 @@ shape! {
         pub id: String,
         /// `bp_<milliseconds>_<4 letters>`.
         pub name: String,
-        /// `tool`, `path`, `line`, `content`, `pattern`, `command`, `iteration`, `turn`, `error`, `budget`, `any` or `step`.
+        /// A kind of the table in `control.md`, or `step` for the breakpoint that a step sets.
         pub kind: String,
         /// The parameters of the kind.
         pub spec: Value,

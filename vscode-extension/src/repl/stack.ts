@@ -261,7 +261,7 @@ export class StackView implements vscode.TreeDataProvider<Row>, vscode.Disposabl
             new vscode.ThemeColor("debugIcon.breakpointCurrentStackframeForeground"),
           )
         : new vscode.ThemeIcon("debug-stackframe-dot");
-    const state = frame.held && !isOver ? say("stands still: ") : "";
+    const state = frame.held && !isOver ? say("paused: ") : "";
     item.accessibilityInformation = { label: `${state}${frame.name}, ${item.description}` };
     item.command = command;
     return item;

@@ -84,7 +84,7 @@ pub(super) struct Written {
     pub attribution: Attribution,
 }
 
-/// Everything that decides on the author of a facts.
+/// The facts that decide on the author of a change.
 pub(super) struct Authors<'a> {
     pub context: &'a ScanContext,
     /// The observation for a change that no call has named.

@@ -14,22 +14,58 @@ use super::checks::{self, InputProblem};
 use super::predict::read_disk;
 use super::{shown, words};
 
-/// Returns the call at which the next stop is: `over`, `into`, `out`, `file` or `turn`. None: there is no such step.
-pub fn step_until(pause: &Pause, how: &str) -> Option<StepUntil> {
-    let call = &pause.call;
-    Some(match how {
-        "over" => StepUntil::Over {
-            thread: call.subagent.clone(),
-        },
-        "into" => StepUntil::Into,
-        "out" if call.subagent.is_none() => StepUntil::Turn { turn: call.turn },
-        "out" => StepUntil::Out { turn: call.turn },
-        "file" => StepUntil::File {
-            paths: call.files.clone(),
-        },
-        "turn" => StepUntil::Turn { turn: call.turn },
-        _ => return None,
-    })
+/// Steps of a held call's session, by the call at which the next stop is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepHow {
+    /// The next call of this thread.
+    Over,
+    /// The next call of any thread.
+    Into,
+    /// The next call of the main thread, or of another turn.
+    Out,
+    /// The next call that names another file.
+    File,
+    /// The first call of another turn.
+    Turn,
+}
+
+impl StepHow {
+    pub const ALL: [Self; 5] = [Self::Over, Self::Into, Self::Out, Self::File, Self::Turn];
+
+    /// The word that people type, and that editors send.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Over => "over",
+            Self::Into => "into",
+            Self::Out => "out",
+            Self::File => "file",
+            Self::Turn => "turn",
+        }
+    }
+
+    /// Reads a word. Err: it is none of these words.
+    pub fn named(word: &str) -> std::result::Result<Self, [&'static str; 5]> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|how| how.name() == word)
+            .ok_or_else(|| Self::ALL.map(Self::name))
+    }
+
+    /// The call at which the next stop is.
+    pub fn until(self, pause: &Pause) -> StepUntil {
+        let call = &pause.call;
+        match self {
+            Self::Over => StepUntil::Over {
+                thread: call.subagent.clone(),
+            },
+            Self::Into => StepUntil::Into,
+            Self::Out if call.subagent.is_none() => StepUntil::Turn { turn: call.turn },
+            Self::Out => StepUntil::Out { turn: call.turn },
+            Self::File => StepUntil::File {
+                paths: call.files.clone(),
+            },
+            Self::Turn => StepUntil::Turn { turn: call.turn },
+        }
+    }
 }
 
 /// The wish that the last steps of a held call's session are taken out.

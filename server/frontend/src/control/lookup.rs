@@ -374,9 +374,8 @@ impl CallLookup for Lookup<'_> {
             .breakpoints
             .iter()
             .find(|one| one.id == trigger.breakpoint);
-        // only these kinds look at both sides of a call
         if let Some(breakpoint) = found
-            && let BreakpointSpec::Path(_) | BreakpointSpec::Line(_) = breakpoint.spec
+            && breakpoint.spec.looks_at_both_sides()
         {
             let hit = Hit {
                 acted: false,

@@ -7,13 +7,13 @@ use backstitch_agents::{self as agents, AnswerPart};
 use backstitch_control::{Control, Decided, Pause, PauseDecision, PauseState, Subject, Undone};
 use backstitch_core::Workspace;
 use backstitch_core::config::Config;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::{Value, json};
 
 use crate::cli::complete;
 use crate::cli::control::held_text;
 use crate::cli::control_context::{ControlContext, FACE};
-use crate::control::acts::{self, GoOnObstacle, GoingOn};
+use crate::control::acts::{self, GoOnObstacle, GoingOn, StepHow};
 use crate::control::{shown, view};
 use crate::terminal::error::{CliError, CliResult};
 use crate::terminal::out;
@@ -41,20 +41,6 @@ pub struct InputArgs {
     /// Only if the call is still the one with this `fingerprint`, as `inspect --json` shows it
     #[arg(long, value_name = "TEXT")]
     pub fingerprint: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum StepHow {
-    /// The next call of this thread
-    Over,
-    /// The next call of any thread
-    Into,
-    /// The next call of the main thread, or of another turn
-    Out,
-    /// The next call that names another file
-    File,
-    /// The first call of another turn
-    Turn,
 }
 
 /// A word after `step` or `back`: the held call, or what is done with it.
@@ -168,7 +154,7 @@ pub fn go_on(
         let text = held_text::differences(&goes_on.shown.predicted, context.out.paint);
         context.out.remark(&text)?;
     }
-    let until = step.and_then(|how| acts::step_until(&pause, how_name(how)));
+    let until = step.map(|how| how.until(&pause));
     let control = context.required()?;
     let undone = acts::go_on(&control, &pause, &goes_on, until.as_ref(), FACE)
         .map_err(|obstacle| refusal(&pause, obstacle))?;
@@ -243,17 +229,6 @@ pub fn told(
         String::new()
     };
     format!("{}: {summary} {what}.{told}{next}{parked}", pause.id)
-}
-
-/// Returns the name of a step, as it is typed.
-pub fn how_name(how: StepHow) -> &'static str {
-    match how {
-        StepHow::Over => "over",
-        StepHow::Into => "into",
-        StepHow::Out => "out",
-        StepHow::File => "file",
-        StepHow::Turn => "turn",
-    }
 }
 
 fn step_words(how: StepHow, from: &Pause) -> &'static str {

@@ -1,11 +1,12 @@
 //! `step`: lets a held call run, and holds the next one.
 
-use clap::{Args, ValueEnum as _};
+use clap::Args;
 
 use crate::cli::command::{DeclaredCommand, OnCalls, TerminalCommand, decides};
 use crate::cli::complete;
-use crate::cli::control::decide::{HeldWord, InputArgs, StepHow, go_on};
+use crate::cli::control::decide::{HeldWord, InputArgs, go_on};
 use crate::cli::control_context::ControlContext;
+use crate::control::acts::StepHow;
 use crate::terminal::error::CliResult;
 
 /// Let a held call run, and hold the next one
@@ -47,7 +48,8 @@ impl OnCalls for StepArgs {
 }
 
 fn how(typed: &str) -> Result<StepHow, String> {
-    StepHow::from_str(typed, false).map_err(|_| {
-        "neither a held call, as p7, nor one of over, into, out, file, turn".to_owned()
+    StepHow::named(typed).map_err(|all| {
+        let all = all.join(", ");
+        format!("neither a held call, as p7, nor one of {all}")
     })
 }

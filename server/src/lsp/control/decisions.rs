@@ -18,7 +18,7 @@ use serde_json::Value;
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::face;
-use crate::control::acts::{self, Back, GoOnObstacle, GoingOn, OwnEditor};
+use crate::control::acts::{self, Back, GoOnObstacle, GoingOn, OwnEditor, StepHow};
 use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
 use crate::control::{shown, view};
@@ -301,11 +301,7 @@ pub(super) async fn answer(
         ..GoingOn::default()
     };
     let now = find(handle, &pause.id.to_string()).await?.0;
-    let step = if is_step {
-        acts::step_until(&now, "over")
-    } else {
-        None
-    };
+    let step = is_step.then(|| StepHow::Over.until(&now));
     go_on(client, handle, now, wish, step).await.map(drop)
 }
 
@@ -330,10 +326,9 @@ pub async fn step(
 ) -> Reply<DecisionResult> {
     let pause = chosen(client, handle, params.pause.as_deref()).await?;
     let how = params.how.as_deref().unwrap_or("over");
-    let until = acts::step_until(&pause, how).ok_or_else(|| {
-        let all = ["over", "into", "out", "file", "turn"];
-        Failure::usage(messages::not_one_of("how", how, &all))
-    })?;
+    let how = StepHow::named(how)
+        .map_err(|all| Failure::usage(messages::not_one_of("how", how, &all)))?;
+    let until = how.until(&pause);
     let wish = GoingOn {
         input: typed_input(params.input, params.input_text)?,
         fingerprint: params.fingerprint.map(String::from),

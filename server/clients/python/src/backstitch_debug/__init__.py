@@ -2,7 +2,7 @@
 
     import backstitch_debug as bs
     bs.on()
-    bs.pause("after planning")           # stands still here
+    bs.pause("after planning")           # pauses here
     result = bs.call(plan, state)        # a call that breakpoints can stop at
     model = bs.watch(model)              # each call of its methods, too
 

@@ -218,6 +218,11 @@ impl BreakpointSpec {
         self.info().sides != TriggerSides::After || moment == CallMoment::After
     }
 
+    /// True if a call is looked at on both sides, so that one may pass it by on one of them.
+    pub fn looks_at_both_sides(&self) -> bool {
+        self.info().sides == TriggerSides::ChosenAndAfter
+    }
+
     /// False if tool, kind and named paths tell that the call cannot match. Compares no expression.
     pub(crate) fn may_match(&self, facts: &CallFacts<'_>) -> bool {
         self.unreadable(facts).is_some() || self.may_match_readable(facts)

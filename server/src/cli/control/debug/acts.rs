@@ -5,10 +5,10 @@ use backstitch_core::Engine;
 use backstitch_core::restore::OnConflict;
 
 use super::debugger::{Debugger, Next, Talking};
-use crate::cli::control::decide::{self, StepHow};
+use crate::cli::control::decide;
 use crate::cli::control::repl::{Interrupts, Talk, Went};
 use crate::cli::control_context::FACE;
-use crate::control::acts::{self, Back, GoOnObstacle, GoingOn, OwnEditor};
+use crate::control::acts::{self, Back, GoOnObstacle, GoingOn, OwnEditor, StepHow};
 use crate::control::shown;
 use crate::opening;
 use crate::render;
@@ -75,7 +75,7 @@ impl<'a> Debugger<'a> {
             obstacle @ GoOnObstacle::Error(_) => decide::refusal(pause, obstacle),
         };
         let goes_on = acts::going_on(pause, &wish).map_err(refused)?;
-        let until = step.and_then(|how| acts::step_until(pause, decide::how_name(how)));
+        let until = step.map(|how| how.until(pause));
         let decided = acts::go_on(&self.control, pause, &goes_on, until.as_ref(), FACE);
         let decided = self.carried_out(decided.map_err(refused)?)?;
         let summary = &goes_on.shown.summary;

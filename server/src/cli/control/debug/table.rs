@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use backstitch_control::{Pause, PauseDecision};
 
 use super::debugger::{Debugger, Next};
-use crate::cli::control::decide::StepHow;
+use crate::control::acts::StepHow;
 use crate::control::words;
 use crate::terminal::error::CliResult;
 use crate::terminal::keys::KeyPress;

@@ -4,10 +4,10 @@
 use std::fmt::Write as _;
 
 use backstitch_control::{Pause, PauseDecision, Subject};
-use clap::ValueEnum as _;
 
-use crate::cli::control::decide::{HeldArgs, InputArgs, StepHow, decide, go_on};
+use crate::cli::control::decide::{HeldArgs, InputArgs, decide, go_on};
 use crate::cli::control_context::ControlContext;
+use crate::control::acts::StepHow;
 use crate::control::words;
 use crate::terminal::error::{CliError, CliResult};
 
@@ -122,8 +122,9 @@ pub fn run(context: &ControlContext, pause: &Pause, input: &str) -> CliResult<We
 fn step(context: &ControlContext, pause: &Pause, rest: &str) -> CliResult<bool> {
     let how = match rest {
         "" => StepHow::Over,
-        how => StepHow::from_str(how, false).map_err(|_| {
-            CliError::usage(format!("`{how}` is none of over, into, out, file, turn"))
+        how => StepHow::named(how).map_err(|all| {
+            let all = all.join(", ");
+            CliError::usage(format!("`{how}` is none of {all}"))
         })?,
     };
     go(context, pause, Some(how))
