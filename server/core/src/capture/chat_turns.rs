@@ -5,8 +5,8 @@
 //!   Changes that it does not report are attributed as in any other scan.
 //! - Where the agent has committed the edit, the commit has the exact texts before and after it (`committed_texts.rs`). Other
 //!   changes of the file are then no part of the step. Otherwise the whole difference is the step's.
-//! - A history that exists when a root is scanned first is not replayed. Of one that was written anew, only sessions count that
-//!   are newer than the newest one that was read.
+//! - A history that exists when a root is scanned first is not replayed. Where one was written anew,
+//!   only sessions count that are newer than the newest one that was read.
 
 mod batch;
 mod committed_texts;
