@@ -400,16 +400,32 @@ mod tests {
         }
     }
 
-    /// The pages that list agents have each of them.
+    /// The pages that list agents have each of them, and so has each table of agents.
     #[test]
     fn every_agent_is_on_its_pages() {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        for page in ["../docs/agents.md", "../../README.md"] {
+        let titles = || AGENTS.iter().map(|agent| agent.spec().title);
+        for (page, tables) in [("../docs/agents.md", 3), ("../../README.md", 1)] {
             let text = std::fs::read_to_string(here.join(page)).expect("a page");
-            for agent in AGENTS {
-                let title = agent.spec().title;
+            for title in titles() {
                 assert!(text.contains(title), "{title} is not in {page}");
             }
+            let lines: Vec<&str> = text.lines().collect();
+            let found = lines.split(|line| !line.starts_with('|')).filter(|table| {
+                table
+                    .first()
+                    .is_some_and(|row| row.starts_with("| agent |"))
+            });
+            let mut count = 0;
+            for table in found {
+                count += 1;
+                let first = |row: &&str| row.split('|').nth(1).unwrap_or_default().to_owned();
+                let agents: String = table.iter().map(first).collect();
+                for title in titles() {
+                    assert!(agents.contains(title), "{title}: {page}, {}", table[0]);
+                }
+            }
+            assert_eq!(count, tables, "{page}");
         }
     }
 }
