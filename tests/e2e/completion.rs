@@ -86,15 +86,12 @@ fn names_of_others_are_quoted_for_the_shells_that_insert_them() {
     let world = story();
     world.ok(["tag", "works>$(touch${IFS}pwned)", "t2"]);
     world.ok(["tag", "works;id|x", "t2"]);
-    let answer = |shell: &str, index: &str| {
+    let answer = |shell: &str, line: &[&str]| {
         let mut asked = world.backstitch();
-        asked
-            .env("BACKSTITCH_COMPLETE", shell)
-            .env("_CLAP_COMPLETE_INDEX", index)
-            .args(["--", "backstitch", "cat", "works"]);
+        asked.env("BACKSTITCH_COMPLETE", shell).arg("--").args(line);
         finish(&mut asked, b"").expect_code(0).stdout
     };
-    let bash = answer("bash", "2");
+    let bash = answer("bash", &["backstitch cat works", "works", "9", "80"]);
     let bash: Vec<&str> = bash.lines().collect();
     assert_eq!(
         bash,
@@ -104,7 +101,7 @@ fn names_of_others_are_quoted_for_the_shells_that_insert_them() {
             r"works\>\$\(touch\$\{IFS\}pwned\)"
         ]
     );
-    let powershell = answer("powershell", "2");
+    let powershell = answer("powershell", &["backstitch", "cat", "works"]);
     assert!(powershell.contains("'works;id|x'"), "{powershell}");
     assert!(
         powershell.contains("'works>$(touch${IFS}pwned)'"),
@@ -176,35 +173,9 @@ fn held_calls_breakpoints_and_files_are_completed() {
     let mut asked = world.backstitch();
     asked
         .env("BACKSTITCH_COMPLETE", "zsh")
-        .env("_CLAP_COMPLETE_INDEX", "2")
         .args(["--", "backstitch", "resume", "p"]);
     let zsh = finish(&mut asked, b"").expect_code(0).stdout;
     assert_eq!(zsh.trim(), "p1:claude-code Edit src/cart.rs");
     world.ok(["resume"]);
     hook.answer();
-}
-
-/// The script of `completions`, loaded by bash, completes a turn; a name with a blank stays one word.
-#[test]
-fn bash_completes_with_the_script() {
-    let world = story();
-    world.ok(["fork", "t2", "a second idea"]);
-    let complete = |words: &str, last: &str| {
-        let binary = world.backstitch().get_program().to_owned();
-        let script = format!(
-            "source <({} completions bash); COMP_WORDS=(backstitch {words} {last}); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)); \
-             _clap_complete_backstitch backstitch '{last}' ''; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
-            binary.display()
-        );
-        let run = finish(world.command("bash").args(["-c", &script]), b"");
-        run.expect_code(0).stdout
-    };
-    assert_eq!(complete("show", "t"), "t2\nt1\n");
-    assert_eq!(complete("switch", "a"), "a\\ second\\ idea\n");
-    assert_eq!(complete("", "oplo").trim(), "oplog");
-    let help = world.ok(["completions", "--help"]).stdout;
-    assert!(
-        help.contains("source <(backstitch completions bash)"),
-        "{help}"
-    );
 }

@@ -1,24 +1,25 @@
 //! Completion of revisions, branches, sessions, held calls and other names in a shell. Opens the history as a command would,
 //! and completes nothing if that fails.
 
-use std::ffi::{OsStr, OsString};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+mod line;
+mod shells;
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
 
 use backstitch_control::{Breakpoint, Control, Pause, PauseFilter, ReplFilter, ReplSession};
 use backstitch_core::model::Kind;
-use backstitch_core::{Engine, Locate, LogFilter, Workspace, is_plain_in_shells};
+use backstitch_core::{Engine, Locate, LogFilter, Workspace};
 use clap::Command;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
-use clap_complete::env::{Bash, CompleteEnv, Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
+use shells::{TypedLine, VARIABLE};
 
 use crate::control::shown;
 use crate::opening;
 use crate::render;
 use crate::terminal::error::{CliError, CliResult};
+use crate::terminal::out;
 
-/// Set by the shell's script when it asks for completions.
-const VARIABLE: &str = "BACKSTITCH_COMPLETE";
 /// Turns, checkpoints and sessions that are offered, newest first.
 const OFFERED: usize = 200;
 /// Columns of a prompt beside a candidate.
@@ -26,133 +27,33 @@ const HELP_WIDTH: usize = 60;
 
 /// Answers a shell that asks for completions. Returns false if this is an ordinary run.
 pub fn answer(command: fn() -> Command) -> bool {
-    if std::env::var_os(VARIABLE).is_none() {
+    if std::env::var_os(VARIABLE).is_none_or(|shell| shell.is_empty()) {
         return false;
     }
-    let cwd = std::env::current_dir().ok();
-    let asked = CompleteEnv::with_factory(command)
-        .shells(SHELLS)
-        .var(VARIABLE);
     // a shell shows no error while the user types
-    asked
-        .try_complete(std::env::args_os(), cwd.as_deref())
-        .unwrap_or(true)
+    let Some(line) = TypedLine::of_process() else {
+        return true;
+    };
+    let words = line.words();
+    let last = words.len() - 1;
+    let cwd = std::env::current_dir().ok();
+    let mut command = command();
+    let found = clap_complete::engine::complete(&mut command, words, last, cwd.as_deref());
+    let answer = line.answer(&found.unwrap_or_default());
+    // a shell that no longer reads needs nothing
+    out::content(answer.as_bytes()).ok();
+    true
 }
 
 /// Returns the script that a shell has to load.
 pub fn script(shell: clap_complete::Shell) -> CliResult<Vec<u8>> {
-    let name = shell.to_string();
-    let shell = SHELLS
-        .completer(&name)
-        .ok_or_else(|| CliError::usage(format!("there are no completions for {name}")))?;
     let program = std::env::args_os().next().unwrap_or_default();
     let mut program = PathBuf::from(program);
     if program.components().count() > 1 {
         program = std::path::absolute(program)?;
     }
-    let program = program.to_string_lossy();
-    let mut script = Vec::new();
-    shell.write_registration(VARIABLE, "backstitch", "backstitch", &program, &mut script)?;
-    Ok(script)
-}
-
-/// The shells that have completions. bash and PowerShell insert a candidate as it is into the line that they run later.
-/// Names of branches, tags and files, which others make, are quoted for them. The others quote by themselves.
-const SHELLS: Shells<'static> = Shells(&[
-    &Quoting {
-        shell: &Bash,
-        quote: in_bash,
-    },
-    &Elvish,
-    &Fish,
-    &Quoting {
-        shell: &Powershell,
-        quote: in_powershell,
-    },
-    &Zsh,
-]);
-
-/// A shell whose candidates are quoted here.
-struct Quoting {
-    shell: &'static (dyn EnvCompleter + Sync),
-    /// Returns the candidate as it goes into a line. None: it cannot be written there.
-    quote: fn(&str) -> Option<String>,
-}
-
-impl EnvCompleter for Quoting {
-    fn name(&self) -> &'static str {
-        self.shell.name()
-    }
-
-    fn is(&self, name: &str) -> bool {
-        self.shell.is(name)
-    }
-
-    fn write_registration(
-        &self,
-        var: &str,
-        name: &str,
-        bin: &str,
-        completer: &str,
-        buf: &mut dyn Write,
-    ) -> io::Result<()> {
-        self.shell
-            .write_registration(var, name, bin, completer, buf)
-    }
-
-    fn write_complete(
-        &self,
-        cmd: &mut Command,
-        args: Vec<OsString>,
-        current_dir: Option<&Path>,
-        buf: &mut dyn Write,
-    ) -> io::Result<()> {
-        let mut written = Vec::new();
-        self.shell
-            .write_complete(cmd, args, current_dir, &mut written)?;
-        let written = String::from_utf8_lossy(&written);
-        let separator = std::env::var("_CLAP_IFS").unwrap_or_else(|_| "\n".to_owned());
-        let quoted = written.split(separator.as_str()).filter_map(|line| {
-            // PowerShell has the help after a tab
-            let (value, help) = line.split_once('\t').unwrap_or((line, ""));
-            let value = (self.quote)(value)?;
-            Some(if help.is_empty() {
-                value
-            } else {
-                format!("{value}\t{help}")
-            })
-        });
-        let quoted: Vec<String> = quoted.collect();
-        buf.write_all(quoted.join(&separator).as_bytes())
-    }
-}
-
-fn in_bash(value: &str) -> Option<String> {
-    let mut quoted = String::new();
-    for c in value.chars() {
-        if c.is_control() {
-            return None;
-        }
-        // a home directory that is typed stays one
-        if !is_plain_in_shells(c) && c != '~' {
-            quoted.push('\\');
-        }
-        quoted.push(c);
-    }
-    Some(quoted)
-}
-
-fn in_powershell(value: &str) -> Option<String> {
-    if value.chars().any(char::is_control) {
-        return None;
-    }
-    // `@` and `,` have a meaning there
-    let is_plain = |c: char| is_plain_in_shells(c) && !"@%,".contains(c);
-    Some(if value.chars().all(is_plain) {
-        value.to_owned()
-    } else {
-        format!("'{}'", value.replace('\'', "''"))
-    })
+    let script = shells::script(shell, &program.to_string_lossy())?;
+    script.ok_or_else(|| CliError::usage(format!("there are no completions for {shell}")))
 }
 
 pub fn revisions() -> ArgValueCompleter {
@@ -306,13 +207,8 @@ fn open() -> Option<Engine> {
 
 /// Finds the workspace that the typed line is about.
 fn workspace() -> Option<Workspace> {
-    let words: Vec<OsString> = std::env::args_os()
-        .skip_while(|word| word != "--")
-        .collect();
-    let option = |name: &str| {
-        let at = words.iter().position(|word| word == name)?;
-        words.get(at + 1).map(PathBuf::from)
-    };
+    let line = TypedLine::of_process()?;
+    let option = |name: &str| line.option(name).map(PathBuf::from);
     let cwd = std::env::current_dir().ok()?;
     let workspace = Workspace::find(&Locate {
         workspace: option("--workspace").as_deref(),
