@@ -25,8 +25,9 @@ const OFFERED: usize = 200;
 /// Columns of a prompt beside a candidate.
 const HELP_WIDTH: usize = 60;
 
-/// Answers a shell that asks for completions. Returns false if this is an ordinary run.
-pub fn answer(command: fn() -> Command) -> bool {
+/// Answers a shell that asks for completions. Returns false if this is an ordinary run. `command` gets true if the completed
+/// word follows `--`.
+pub fn answer(command: fn(bool) -> Command) -> bool {
     if std::env::var_os(VARIABLE).is_none_or(|shell| shell.is_empty()) {
         return false;
     }
@@ -37,7 +38,7 @@ pub fn answer(command: fn() -> Command) -> bool {
     let words = line.words();
     let last = words.len() - 1;
     let cwd = std::env::current_dir().ok();
-    let mut command = command();
+    let mut command = command(line.is_after_separator());
     let found = clap_complete::engine::complete(&mut command, words, last, cwd.as_deref());
     let answer = line.answer(&found.unwrap_or_default());
     // a shell that no longer reads needs nothing

@@ -58,6 +58,18 @@ pub fn with_completers(command: Command) -> Command {
     command.mut_args(completed).mut_subcommands(with_completers)
 }
 
+/// Gives the arguments before `--` the completer of the argument after it, in a command and its subcommands. Else it is
+/// never asked: clap counts the words on both sides as one sequence.
+pub fn after_separator(command: Command) -> Command {
+    let last = command.get_positionals().find(|arg| arg.is_last_set());
+    let completer = last.and_then(|arg| arg.get::<ArgValueCompleter>().cloned());
+    let completed = |arg: Arg| match &completer {
+        Some(completer) if arg.is_positional() => arg.add(completer.clone()),
+        _ => arg,
+    };
+    command.mut_args(completed).mut_subcommands(after_separator)
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;

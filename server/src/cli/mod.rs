@@ -44,7 +44,14 @@ use crate::terminal::report::error_fields;
 
 /// Answers a shell that asks for completions. Returns false if this is an ordinary run.
 pub fn complete() -> bool {
-    complete::answer(|| completers::with_completers(Cli::command()))
+    complete::answer(|after_separator| {
+        let command = completers::with_completers(Cli::command());
+        if after_separator {
+            completers::after_separator(command)
+        } else {
+            command
+        }
+    })
 }
 
 /// Parses the arguments of this process. If they are wrong, or ask for help, prints that and returns the exit code.

@@ -115,6 +115,11 @@ impl TypedLine {
         }
     }
 
+    /// True after `--`, where no option follows.
+    pub fn is_after_separator(&self) -> bool {
+        self.before.iter().any(|word| word == "--")
+    }
+
     /// Returns the value of an option that is typed before the current word.
     pub fn option(&self, name: &str) -> Option<&str> {
         let value = |(at, word): (usize, &String)| match word.strip_prefix(name)? {
