@@ -138,7 +138,7 @@ impl TypedLine {
         words.map(OsString::from).collect()
     }
 
-    /// Returns the candidates as the shell reads them.
+    /// Returns the candidates as the shell reads them. Options are offered where a dash is typed, or where nothing else fits.
     pub fn answer(&self, found: &[CompletionCandidate]) -> String {
         let found = found.iter().map(|candidate| {
             let about = candidate.get_help().map(ToString::to_string);
@@ -147,9 +147,13 @@ impl TypedLine {
             (value, about.unwrap_or_default().to_owned())
         });
         // a name with a line end or a sequence for the terminal cannot be shown
-        let found: Vec<(String, String)> = found
+        let mut found: Vec<(String, String)> = found
             .filter(|(value, _)| !value.chars().any(char::is_control))
             .collect();
+        let is_option = |value: &str| value.starts_with('-');
+        if self.current.text.is_empty() && found.iter().any(|(value, _)| !is_option(value)) {
+            found.retain(|(value, _)| !is_option(value));
+        }
         let lines: Vec<String> = match self.shell {
             Shell::Bash => self.bash.answer(found),
             Shell::Zsh => found.iter().filter_map(|one| self.in_zsh(one)).collect(),
