@@ -9,16 +9,22 @@ use clap_complete::engine::CompletionCandidate;
 use clap_complete::env::{Elvish, EnvCompleter, Fish, Powershell};
 
 use super::line::{Quote, Syntax, TypedWord, split};
+use crate::render;
 
 /// Set by the shell's script when it asks for completions.
 pub const VARIABLE: &str = "BACKSTITCH_COMPLETE";
+/// Columns that a description has at least, else it is left out.
+const MIN_ABOUT: usize = 10;
+/// Values of bash's `COMP_TYPE` with which it lists the candidates: after the second Tab, or by its settings.
+const LISTED_BY_BASH: [&str; 3] = ["63", "33", "64"];
+
 // Passes the line, since bash splits words at `=` and `:`. An answer is read line by line: no pattern in it is replaced.
 const BASH: &str = r#"_backstitch() {
     local line
     COMPREPLY=()
     while IFS= read -r line; do
         COMPREPLY+=("$line")
-    done < <(VARIABLE=bash PROGRAM -- "${COMP_LINE:0:COMP_POINT}" "$2" 2>/dev/null)
+    done < <(VARIABLE=bash PROGRAM -- "${COMP_LINE:0:COMP_POINT}" "$2" "$COMP_TYPE" "${COLUMNS:-80}" 2>/dev/null)
     compopt +o nospace 2>/dev/null
     if [[ "${COMPREPLY-}" =~ [=/:]$ ]]; then
         compopt -o nospace 2>/dev/null
@@ -62,11 +68,13 @@ pub struct TypedLine {
     bash: Bash,
 }
 
-/// The state of bash: it replaces only a part of a word.
+/// The state of bash: it replaces only a part of a word, and lists candidates by itself.
 #[derive(Default)]
 struct Bash {
     /// The start of the current word, which stays in the line.
     kept: TypedWord,
+    lists: bool,
+    columns: usize,
 }
 
 impl TypedLine {
@@ -88,6 +96,9 @@ impl TypedLine {
                 let replaced = passed.next().unwrap_or_default();
                 let kept = current.raw.strip_suffix(&replaced).unwrap_or_default();
                 bash.kept = TypedWord::read(kept, Syntax::Posix);
+                let kind = passed.next().unwrap_or_default();
+                bash.lists = LISTED_BY_BASH.contains(&kind.as_str());
+                bash.columns = passed.next().and_then(|n| n.parse().ok()).unwrap_or(80);
                 (words, current)
             }
             Shell::Zsh => {
@@ -188,13 +199,28 @@ impl TypedLine {
 
 impl Bash {
     /// bash inserts a candidate as it is into the line that it runs later. Names of branches, tags and files, which others
-    /// make, are quoted for it.
+    /// make, are quoted for it. A list of several has descriptions, which bash does not insert.
     fn answer(&self, found: Vec<(String, String)>) -> Vec<String> {
-        let found = found.into_iter().filter_map(|(value, _)| {
+        let found = found.into_iter().filter_map(|(value, about)| {
             let rest = value.strip_prefix(&self.kept.text)?;
-            Some(in_bash(rest, self.kept.quote))
+            Some((in_bash(rest, self.kept.quote), about))
         });
-        found.collect()
+        let found: Vec<(String, String)> = found.collect();
+        if !self.lists || found.len() < 2 {
+            return found.into_iter().map(|(value, _)| value).collect();
+        }
+        let widths = found.iter().map(|(value, _)| render::columns(value));
+        let width = widths.max().unwrap_or_default();
+        // brackets, two blanks, and one column that stays free
+        let room = self.columns.saturating_sub(width + 5);
+        let line = |(value, about): (String, String)| {
+            if about.is_empty() || room < MIN_ABOUT {
+                return value;
+            }
+            let blanks = " ".repeat(width - render::columns(&value) + 2);
+            format!("{value}{blanks}({})", render::cut(&about, room))
+        };
+        found.into_iter().map(line).collect()
     }
 }
 
