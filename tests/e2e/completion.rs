@@ -1,4 +1,7 @@
 //! Completion in a shell: revisions, branches, tags and sessions of the history; files, held calls, breakpoints and names.
+//! `shells.rs` has real shells, this file their protocols.
+
+mod shells;
 
 use crate::control::{HeldHook, Watcher, before, began, edit};
 use crate::support::{World, finish};
