@@ -99,10 +99,12 @@ impl PlanBuilder<'_> {
             self.plan.tells_directories = true;
             self.emptied(goal, &moved, &changes)?;
         }
+        let first = self.plan.gaps.len();
         // the innermost first: one that stays keeps those above it
         for change in changes.into_values().rev() {
             self.directory(change, &moved)?;
         }
+        self.plan.gaps[first..].sort_by(|a, b| a.path.cmp(&b.path));
         self.plan.directories.sort_by(|a, b| a.path.cmp(&b.path));
         self.plan.actions.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(())
