@@ -308,18 +308,10 @@ fn bare_dirs(
     bare.extend(dirs(&findings.bare_dirs));
     let (gone, present): (Vec<&Found>, Vec<&Found>) =
         findings.found.iter().partition(|f| f.image.is_absent());
-    for found in present {
-        let mut dir = found.path.parent();
-        while let Some(at) = dir {
-            bare.remove(&at);
-            dir = at.parent();
-        }
-    }
-    // a file whose removal a tool has told is known to be gone, and its directory may be bare since
-    let told = touched.paths.iter().filter(|path| !root.has_entry(path));
-    for path in gone.iter().map(|found| &found.path).chain(told) {
+    let mut looked_at = BTreeSet::new();
+    for path in gone.iter().map(|f| &f.path).chain(&findings.absent) {
         let mut dir = path.parent();
-        while let Some(at) = dir {
+        while let Some(at) = dir.filter(|at| looked_at.insert(at.clone())) {
             let recorded = file_state::count_below(conn, here.root, &at)?;
             let deleted = gone.iter().filter(|f| f.path.within(at.bytes())).count();
             if recorded > deleted {
@@ -328,6 +320,14 @@ fn bare_dirs(
             if root.is_dir(at.bytes()) {
                 bare.insert(at.clone());
             }
+            dir = at.parent();
+        }
+    }
+    // new ones, too, which have no row yet
+    for found in present {
+        let mut dir = found.path.parent();
+        while let Some(at) = dir {
+            bare.remove(&at);
             dir = at.parent();
         }
     }

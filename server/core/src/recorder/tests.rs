@@ -91,6 +91,32 @@ fn a_partial_scan_agrees_with_a_full_scan() {
     assert!(!s.root.join("g/empty/new.txt").exists());
 }
 
+/// A path that is gone leaves a bare directory only where nothing else is, and where no rule hides it.
+#[test]
+fn a_partial_scan_finds_the_bare_directories_of_a_full_scan() {
+    let files = [("a.txt", "a\n"), ("d/b.txt", "b\n"), ("e/c.txt", "c\n")];
+    let mut s = Scene::new(&[&files[..], &[(".gitignore", "out/\n")]].concat());
+    for dir in ["out", "f"] {
+        std::fs::create_dir(s.root.join(dir)).expect("made");
+    }
+    std::fs::remove_file(s.root.join("d/b.txt")).expect("removed");
+    std::fs::remove_file(s.root.join("e/c.txt")).expect("removed");
+    s.user("d/new.txt", "new\n");
+    s.user("f/new.txt", "new\n");
+    let temporary = ["out/x", "d/x", "f/x"];
+    let changed = [
+        &["d/b.txt", "d/new.txt", "e/c.txt", "f/new.txt"],
+        &temporary[..],
+    ]
+    .concat();
+    let mut bare = |extent: &Extent| {
+        let found = s.engine.capture_mut().catch_up(extent, false);
+        String::from_utf8(found.expect("a scan").bare_dirs).expect("UTF-8")
+    };
+    assert_eq!(bare(&touched(&changed, &[])), "e");
+    assert_eq!(bare(&Extent::All), "e");
+}
+
 #[test]
 fn ignored_files_that_a_tool_named_are_always_scanned() {
     let mut s = Scene::new(&[(".gitignore", "out/\n"), ("a.txt", "a\n")]);

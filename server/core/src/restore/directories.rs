@@ -43,6 +43,8 @@ struct Moved {
     arriving: BTreeSet<RelPath>,
     /// Paths that are files afterwards.
     files: BTreeSet<RelPath>,
+    /// Directories that go with their last file, where the history tells no directories.
+    going: BTreeSet<RelPath>,
 }
 
 impl Moved {
@@ -72,7 +74,7 @@ impl PlanBuilder<'_> {
             return Ok(());
         }
         let walked = self.walked(ancestry)?;
-        let moved = Moved::of(&self.plan.files);
+        let mut moved = Moved::of(&self.plan.files);
         let made_or_changed = joined(
             walked
                 .iter()
@@ -98,6 +100,12 @@ impl PlanBuilder<'_> {
         if let Some(goal) = &goal {
             self.plan.tells_directories = true;
             self.emptied(goal, &moved, &changes)?;
+        } else {
+            for dir in moved.leaving.keys() {
+                if !self.keeps_files(dir, &moved)? {
+                    moved.going.insert(dir.clone());
+                }
+            }
         }
         let first = self.plan.gaps.len();
         // the innermost first: one that stays keeps those above it
@@ -135,7 +143,7 @@ impl PlanBuilder<'_> {
             return Ok(());
         }
         let is_changed = now != change.before || self.is_blocked_by_file(&change.path);
-        let held = self.held_in(&change, moved)?;
+        let held = self.held_in(&change, moved);
         if is_changed || held.is_some() {
             let why = held.map_or_else(
                 || "the directory was changed since".to_owned(),
@@ -223,26 +231,17 @@ impl PlanBuilder<'_> {
     }
 
     /// Returns the file or the directory that keeps a directory from being removed.
-    fn held_in(&self, change: &DirChange, moved: &Moved) -> Result<Option<String>> {
+    fn held_in(&self, change: &DirChange, moved: &Moved) -> Option<String> {
         if change.after.is_some() {
-            return Ok(None);
+            return None;
         }
         let files = self.plan.files.iter();
         let leaving = files.filter_map(|f| f.before.as_ref());
         let leaving: BTreeSet<&RelPath> = leaving.map(|placed| &placed.path).collect();
         let planned = self.plan.directories.iter().filter(|d| d.after.is_none());
-        let mut going: BTreeSet<&RelPath> = planned.map(|dir| &dir.path).collect();
-        if !self.plan.tells_directories {
-            for dir in moved.leaving.keys() {
-                if !self.keeps_files(dir, moved)? {
-                    going.insert(dir);
-                }
-            }
-        }
+        let going: BTreeSet<&RelPath> = planned.map(|dir| &dir.path).chain(&moved.going).collect();
         let full = self.engine.root.path.join(change.path.to_path());
-        Ok(remaining(&full, &change.path, &leaving, &|dir| {
-            going.contains(dir)
-        }))
+        remaining(&full, &change.path, &leaving, &|dir| going.contains(dir))
     }
 
     /// True if a file is at the path, and stays there.

@@ -83,6 +83,8 @@ pub(crate) struct Findings {
     pub ignored_now: IgnoredNow,
     /// Directories without a file at any depth, NUL-separated.
     pub bare_dirs: Vec<u8>,
+    /// Named paths that have no file and no row. A tool may have told of the removal: their directories may be bare since.
+    pub absent: Vec<RelPath>,
     /// The directories of the scanned part that files alone do not tell.
     pub noted_dirs: NotedDirs,
     /// Times of directories. None: the root keeps none.

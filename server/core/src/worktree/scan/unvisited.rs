@@ -101,8 +101,12 @@ impl Scan<'_> {
                 && !self.is_in_vcs(path, path_rules)
                 && !path_rules.ignored(path)
             {
+                let stat = self.root.stat(path);
+                if stat.is_none() {
+                    self.gather().out.absent.push(path.clone());
+                }
                 let read = |image: &Image| self.root.reread_entry(path, image);
-                self.examine(path.clone(), self.root.stat(path), &read);
+                self.examine(path.clone(), stat, &read);
             }
         }
     }
