@@ -3,11 +3,11 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{job, newest, run, workflow};
+use super::{job, newest, run, start, workflow};
 use crate::support::World;
 use crate::support::limits::{EVENT_TIMEOUT, at_most};
 
@@ -16,14 +16,6 @@ const BIG: u64 = 1024 * 1024 * 1024;
 
 /// Files of a tree whose checkout takes a while.
 const FILES: usize = 20_000;
-
-fn start(world: &World) -> Child {
-    let mut command: Command = world.backstitch();
-    command
-        .args(["job", "run", "ci.yml"])
-        .stdout(Stdio::piped());
-    command.spawn().expect("a run")
-}
 
 /// Waits until this holds.
 #[track_caller]

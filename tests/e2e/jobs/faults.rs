@@ -1,9 +1,8 @@
 //! Floods, full disks, garbage: a clear error or a whole run, never a hang.
 
 use std::fs;
-use std::process::Stdio;
 
-use super::{job, newest, run, workflow};
+use super::{job, newest, run, start, workflow};
 
 /// A flood of output passes in bounded memory, and all of it is in the log.
 #[test]
@@ -11,12 +10,7 @@ fn a_flood_of_output() {
     let world = workflow(&job(
         "- run: yes 'a line of a flood of output' | head -c 200000000",
     ));
-    let mut runner = world
-        .backstitch()
-        .args(["job", "run", "ci.yml"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("a run");
+    let mut runner = start(&world);
     let mut stdout = runner.stdout.take().expect("a pipe");
     let shown = std::io::copy(&mut stdout, &mut std::io::sink()).expect("read");
     let status = fs::read_to_string(format!("/proc/{}/status", runner.id())).unwrap_or_default();

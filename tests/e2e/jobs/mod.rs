@@ -44,14 +44,18 @@ fn job(steps: &str) -> String {
     format!("on: push\njobs:\n  build:\n    runs-on: ubuntu-latest\n    steps:\n      {steps}\n")
 }
 
+/// Starts `job run ci.yml`, whose output is read while it runs.
+fn start(world: &World) -> Child {
+    let mut command = world.backstitch();
+    command
+        .args(["job", "run", "ci.yml"])
+        .stdout(Stdio::piped());
+    command.spawn().expect("a run")
+}
+
 /// Starts `job run ci.yml` and waits until a step prints `ready`. Returns the run and the lines that follow.
 fn run_until_ready(world: &World) -> (Child, impl Iterator<Item = String> + use<>) {
-    let mut runner = world
-        .backstitch()
-        .args(["job", "run", "ci.yml"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("a run");
+    let mut runner = start(world);
     let mut lines = BufReader::new(runner.stdout.take().expect("a pipe"))
         .lines()
         .map_while(Result::ok);

@@ -2,7 +2,7 @@
 
 use super::{by_the_user, default_rewind, elsewhere, holds, holds_for, named, shell, switch};
 use crate::oracle::model::Who::{A, B};
-use crate::oracle::ops::{Ask, Choice, Decided, Edit, Mix, Op};
+use crate::oracle::ops::{Choice, Decided, Edit, Mix, Op};
 
 /// U-23: a rewind that takes out the `.gitignore` makes a file visible, which does not count as created since.
 #[test]
@@ -220,11 +220,7 @@ fn a_directory_with_an_empty_one_stays() {
             who: B,
             edit: Some(Edit::Remove { file: 181 }),
         },
-        Op::Named {
-            who: A,
-            edit: Edit::Remove { file: 125 },
-            told: false,
-        },
+        named(Edit::Remove { file: 125 }),
         Op::User(vec![
             Edit::Insert {
                 file: 0,
@@ -233,34 +229,18 @@ fn a_directory_with_an_empty_one_stays() {
             },
             Edit::Rules { rules: 0 },
         ]),
-        Op::Named {
-            who: A,
-            edit: Edit::Insert {
-                file: 0,
-                at: 0,
-                lines: 1,
-            },
-            told: false,
-        },
-        Op::Rewind(Ask {
-            node: 128,
-            exact: false,
-            session: None,
-            path: None,
-            choice: Choice::Fail,
-            uncertain: false,
-            back: false,
+        named(Edit::Insert {
+            file: 0,
+            at: 0,
+            lines: 1,
         }),
+        default_rewind(128),
         Op::User(vec![Edit::Rename { file: 0, to: 225 }]),
-        Op::Named {
-            who: A,
-            edit: Edit::Replace {
-                file: 0,
-                at: 0,
-                lines: 1,
-            },
-            told: false,
-        },
+        named(Edit::Replace {
+            file: 0,
+            at: 0,
+            lines: 1,
+        }),
         Op::Held {
             who: A,
             edit: Edit::Insert {

@@ -23,9 +23,8 @@ pub(super) use ruby::run as ruby;
 pub(super) use rust::{actions_rs, dtolnay, setup_rust_toolchain};
 pub(super) use uv::run as uv;
 
-use std::path::Path;
-
 use std::collections::HashSet;
+use std::path::Path;
 
 use super::{ActionCall, ActionResult, Builtin, BuiltinError};
 use crate::place::environment::Host;
