@@ -95,7 +95,13 @@ export class StackView implements vscode.TreeDataProvider<Row>, vscode.Disposabl
     else await this.readOver(id, argument);
     await vscode.commands.executeCommand(`${VIEW}.focus`);
     const top = this.frames[0];
-    if (top !== undefined) await this.view.reveal({ frame: top, at: 0 }, { focus: true });
+    if (top === undefined) return;
+    try {
+      await this.view.reveal({ frame: top, at: 0 }, { focus: true });
+    } catch (error) {
+      // the view was drawn anew meanwhile: it has the focus already
+      this.ctx.log.debug(String(error));
+    }
   }
 
   /** Opens the source of a frame at its line, or that to which a row links. */
