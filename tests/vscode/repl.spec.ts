@@ -142,8 +142,12 @@ test('a REPL by keys alone', async ({ world, agent, code }) => {
   await command('Backstitch: Close the REPL');
   await expect(repl.locator('.empty')).toBeVisible();
   expect(world.json('repl', 'list', '--status', 'active').sessions).toEqual([]);
-  world.run('resume');
+  // the key is about the call of the REPL: it is not shown first
+  await command('Backstitch: Open a REPL at the Held Call');
+  await ask('3 + 3', '6');
+  await page.keyboard.press('F5');
   expect(await answered).toEqual({});
+  await expect(page.locator('.tab', { hasText: 'Held:' })).toHaveCount(0);
 });
 
 const AGENT = `import backstitch_debug as bs

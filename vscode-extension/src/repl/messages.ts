@@ -68,6 +68,8 @@ export type ToPage =
 
 export type FromPage =
   | { type: "ready" }
+  /** `has`: true once the page has the focus. */
+  | { type: "focus"; has: boolean }
   /** `from` and `to`: days such as `2026-11-25`, or nothing. */
   | { type: "list"; search: string; status: string; from: string; to: string; before?: string }
   | { type: "open"; session: string }

@@ -66,6 +66,10 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     });
     view.onDidDispose(() => {
       this.view = undefined;
+      setFocused(false);
+    });
+    view.onDidChangeVisibility(() => {
+      if (!view.visible) setFocused(false);
     });
     fill(view.webview, this.ctx.extension.extensionUri, "repl");
   }
@@ -139,6 +143,8 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   private async handle(received: FromPage): Promise<void> {
     if (received.type === "ready") {
       await (this.session === undefined ? this.list() : this.show());
+    } else if (received.type === "focus") {
+      setFocused(received.has);
     } else if (received.type === "list") {
       this.session = undefined;
       const { search, status, from, to } = received;
@@ -218,6 +224,11 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     clearTimeout(this.timer);
     for (const each of this.disposables) each.dispose();
   }
+}
+
+/** Says to the keys of held calls that they are about the call of the REPL. */
+function setFocused(has: boolean): void {
+  void vscode.commands.executeCommand("setContext", "backstitch.inRepl", has);
 }
 
 /** The text without the blanks that all of its lines begin with. */

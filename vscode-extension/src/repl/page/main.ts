@@ -50,6 +50,16 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       }
   }
 });
+// VS Code's own key `focusedView` does not say it of a page that a command has opened
+for (const [event, has] of [
+  ["focus", true],
+  ["blur", false],
+] as const) {
+  window.addEventListener(event, () => {
+    editor.postMessage({ type: "focus", has });
+  });
+}
+editor.postMessage({ type: "focus", has: document.hasFocus() });
 editor.postMessage({ type: "ready" });
 
 function element(name: string, kind: string, text = ""): HTMLElement {
