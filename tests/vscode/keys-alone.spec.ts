@@ -1,32 +1,7 @@
 // A day's work by keys alone: many held calls of two agents, and a review of many files. Nothing is clicked.
-import type { Page } from '@playwright/test';
 import { Agent, type HookAnswer } from './rig/agent.ts';
 import { look } from './rig/look.ts';
 import { expect, test } from './rig/test.ts';
-import type { Workbench } from './pages/workbench.ts';
-
-/** The part of the window that has the focus. */
-function focus(page: Page): Promise<string> {
-  return page.evaluate(() => {
-    const active = document.activeElement;
-    if (active === null || active === document.body) return 'nowhere';
-    const parts = { '.quick-input-widget': 'choice', '.monaco-diff-editor': 'comparison', '.pane': 'list', '.monaco-editor': 'editor' };
-    return Object.entries(parts).find(([part]) => active.closest(part) !== null)?.[1] ?? active.className;
-  });
-}
-
-/** Runs a command of the palette. */
-async function command({ page, quick }: Workbench, title: string): Promise<void> {
-  // extensions register commands at their start; an open palette does not list them
-  await expect(async () => {
-    await quick.cancel();
-    await page.keyboard.press('F1');
-    await expect(quick.input).toBeFocused({ timeout: 3_000 });
-    await page.keyboard.type(title);
-    await expect(quick.item(title).first()).toBeVisible({ timeout: 3_000 });
-  }).toPass();
-  await page.keyboard.press('Enter');
-}
 
 test('twenty held calls of two agents are decided, and the focus is never lost', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': 'a\n', 'b.txt': 'b\n', 'note.txt': 'note\n' });
@@ -65,14 +40,14 @@ test('twenty held calls of two agents are decided, and the focus is never lost',
   await expect(window.status.items.filter({ has: page.locator('.codicon-debug-pause') })).toContainText('2');
   await page.keyboard.press('F10');
   await expect(quick.item(/a\.txt/)).toBeVisible();
-  expect(await focus(page)).toBe('choice');
+  expect(await window.focused()).toBe('choice');
   await page.keyboard.type('a.txt');
   await expect(quick.items).toHaveCount(1);
   await page.keyboard.press('Enter');
   await inFront('a');
   // seven calls of the one, while the other waits
   for (let count = 1; count <= 7; count++) {
-    await expect.poll(() => focus(page)).toBe('comparison');
+    await expect.poll(() => window.focused()).toBe('comparison');
     // a step leads to the next call; the last is continued
     await page.keyboard.press(count === 7 ? 'F5' : 'F10');
     await answer('a');
@@ -82,12 +57,12 @@ test('twenty held calls of two agents are decided, and the focus is never lost',
   }
   // six of the other: the same key shows its call, since it is the only one
   await expect(tab).toHaveCount(0);
-  await expect.poll(() => focus(page)).toBe('editor');
+  await expect.poll(() => window.focused()).toBe('editor');
   await expect(window.status.items.filter({ has: page.locator('.codicon-debug-pause') })).toContainText('1');
   await page.keyboard.press('F10');
   await inFront('b');
   for (let count = 1; count <= 6; count++) {
-    await expect.poll(() => focus(page)).toBe('comparison');
+    await expect.poll(() => window.focused()).toBe('comparison');
     await page.keyboard.press(count === 6 ? 'F5' : 'F10');
     await answer('b');
     if (count === 6) break;
@@ -96,14 +71,14 @@ test('twenty held calls of two agents are decided, and the focus is never lost',
   }
   await look(page, 'keys-comparison');
   // seven more in the list, one denied with a reason
-  await command(window, 'Backstitch: Focus on Agents View');
-  await expect.poll(() => focus(page)).toBe('list');
+  await window.command('Backstitch: Focus on Agents View');
+  await expect.poll(() => window.focused()).toBe('list');
   const agents = window.tree('Agents');
   for (let count = 1; count <= 7; count++) {
     const file = count % 2 === 0 ? 'a' : 'b';
     call(file);
     await expect(agents.row(`Edit ${file}.txt`)).toHaveCount(1);
-    await expect.poll(() => focus(page)).toBe('list');
+    await expect.poll(() => window.focused()).toBe('list');
     if (count === 7) {
       await look(page, 'keys-list');
       await page.keyboard.press('Shift+F5');
@@ -113,7 +88,7 @@ test('twenty held calls of two agents are decided, and the focus is never lost',
     } else await page.keyboard.press('F10');
     await answer(file);
     await expect(agents.row(`Edit ${file}.txt`)).toHaveCount(0);
-    await expect.poll(() => focus(page)).toBe('list');
+    await expect.poll(() => window.focused()).toBe('list');
   }
   expect(answers).toHaveLength(20);
   expect(answers.slice(0, -1)).toEqual(Array(19).fill({}));
@@ -136,7 +111,7 @@ test('a turn of twelve files is reviewed', async ({ world, agent, code }) => {
   const window = await code.open('f01.txt');
   const { page, diff, editor, notifications, quick, status } = window;
   await editor.focus();
-  await command(window, 'Backstitch: Review Agent Changes');
+  await window.command('Backstitch: Review Agent Changes');
   await expect(quick.item('f01.txt')).toBeVisible();
   await page.keyboard.press('Enter');
   for (const [at, name] of names.entries()) {
@@ -144,7 +119,7 @@ test('a turn of twelve files is reviewed', async ({ world, agent, code }) => {
     await diff.expectTexts(before, after);
     await expect(status.item('Ln 2, Col 1')).toBeVisible();
     await expect(window.titleAction('Keep This Change')).toBeVisible();
-    await expect.poll(() => focus(page)).toBe('comparison');
+    await expect.poll(() => window.focused()).toBe('comparison');
     if (at === 5) await look(page, 'keys-review');
     if (at % 4 === 3) {
       // all of the file at once
@@ -165,6 +140,6 @@ test('a turn of twelve files is reviewed', async ({ world, agent, code }) => {
     const isUndone = at % 3 === 0 && at % 4 !== 3;
     expect(world.read(name), name).toBe(isUndone ? before.replace('two', '2') : after);
   }
-  await command(window, 'Backstitch: Review Agent Changes');
+  await window.command('Backstitch: Review Agent Changes');
   await expect(notifications.toast('Nothing to review.')).toBeVisible();
 });

@@ -61,6 +61,30 @@ export class Workbench {
     await quick.pick(title);
   }
 
+  /** Runs the same by keys alone: the command that the list has first. */
+  async command(title: string): Promise<void> {
+    const { quick } = this;
+    await expect(async () => {
+      await quick.cancel();
+      await this.page.keyboard.press('F1');
+      await expect(quick.input).toBeFocused({ timeout: 3_000 });
+      await this.page.keyboard.type(title);
+      await expect(quick.item(title).first()).toBeVisible({ timeout: 3_000 });
+    }).toPass();
+    await this.page.keyboard.press('Enter');
+  }
+
+  /** The part of the window that has the focus. */
+  focused(): Promise<string> {
+    return this.page.evaluate(() => {
+      const active = document.activeElement;
+      if (active === null || active === document.body) return 'nowhere';
+      if (active.matches('iframe')) return 'web view';
+      const parts = { '.quick-input-widget': 'choice', '.monaco-diff-editor': 'comparison', '.pane': 'list', '.monaco-editor': 'editor' };
+      return Object.entries(parts).find(([part]) => active.closest(part) !== null)?.[1] ?? active.className;
+    });
+  }
+
   /** Opens a file by its path below the workspace. */
   async open(file: string): Promise<TextEditor> {
     const name = file.slice(file.lastIndexOf('/') + 1);

@@ -1,12 +1,12 @@
-// A Python program that pauses, with the client of the tree under test.
+// A Python program that pauses, with the client beside the extension under test.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from '@playwright/test';
-import { backstitch } from './places.ts';
+import { backstitch, extension } from './places.ts';
 import type { World } from './world.ts';
 
-const client = path.resolve(import.meta.dirname, '../../../server/clients/python/src');
+const client = path.join(extension, '../server/clients/python/src');
 
 /** A Python with the packages of tests/programs; undefined where they are not installed. */
 export function pythonWithPackages(): string | undefined {
