@@ -343,7 +343,11 @@ test('a paused program: stack, calls, values', async ({ world, code }) => {
   await repl.locator('button:text("Sessions")').click();
   await expect(repl.locator('table')).toContainText('pause("acting")');
   await look(page, 'repl-list-over');
-  await expect(stack.row(/^REPL /)).toContainText(`${inputs + 1} lines · closed`);
+  // the view of the calls opens again where it was hidden before it had shown its row
+  await expect(async () => {
+    await calls.hide();
+    await expect(stack.row(/^REPL /)).toContainText(`${inputs + 1} lines · closed`, { timeout: 5_000 });
+  }).toPass();
   await stack.row(/^REPL /).click();
   await expect(repl.locator('pre.input')).toHaveCount(inputs + 1);
 });
