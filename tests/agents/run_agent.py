@@ -207,7 +207,7 @@ class OpenCode:
             program = os.path.join(r.home, "hook.sh")
             write(program, f"#!/bin/sh\nexec {r.hook}\n")
             os.chmod(program, 0o755)
-            with open(os.path.join(HERE, "../../server/agents/src/opencode/plugin.js"), encoding="utf-8") as f:
+            with open(os.path.join(HERE, "../../server/agents/src/catalogue/opencode/plugin.js"), encoding="utf-8") as f:
                 plugin = f.read().replace('PROGRAM = "backstitch"', f"PROGRAM = {json.dumps(program)}")
             write(os.path.join(config, "plugins", "rig.js"), plugin)
         return {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1",

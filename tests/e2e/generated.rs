@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use backstitch_agents::{AGENTS, AgentPage, pages};
 use backstitch_control::{FieldForm, KindField, KindInfo, user_kinds};
 use backstitch_core::config::{Key, Setting, SettingForm, SettingInfo};
 use serde_json::{Value, json};
@@ -308,4 +309,104 @@ fn settings_of_vscode() {
         let is_restricted = restricted.contains(&json!(name));
         assert_eq!(is_restricted, *key != Key::CodeLens, "{name}");
     }
+}
+
+/// A table of agents: one row a page, and then these.
+fn agent_table(head: &str, row: impl Fn(&AgentPage) -> [&'static str; 6], last: &str) -> String {
+    let count = head.matches('|').count() - 1;
+    let mut text = format!("{head}\n|{}\n", "---|".repeat(count));
+    for page in pages() {
+        let cells = row(page);
+        writeln!(text, "| {} |", cells[..count].join(" | ")).expect("a text");
+    }
+    text + last
+}
+
+#[test]
+fn agents_in_the_documentation() {
+    let page = "server/docs/agents.md";
+    let names: Vec<String> = AGENTS
+        .iter()
+        .map(|one| format!("`{}`", one.name()))
+        .collect();
+    check_part(
+        page,
+        "agents",
+        &format!("Their names: {}.\n", names.join(", ")),
+    );
+    let recorded = agent_table(
+        "| agent | connected by | turn | step | tested with |",
+        |one| {
+            let tested = one.tested.unwrap_or("untested, from its documents");
+            [one.title, one.connected, one.turn, one.step, tested, ""]
+        },
+        "",
+    );
+    check_part(page, "recorded agents", &recorded);
+    let held = agent_table(
+        "| agent | holds for | denial | changed input | text to the model | end of the turn |",
+        |one| {
+            let held = one.held;
+            let answers = [held.denial, held.changed_input, held.text, held.end_of_turn];
+            [
+                one.title, held.time, answers[0], answers[1], answers[2], answers[3],
+            ]
+        },
+        "| any agent behind [`backstitch acp`](acp.md) | until the editor gives up, at most a day | yes, without a reason | no | no | yes |\n",
+    );
+    check_part(page, "held calls of agents", &held);
+    let proxy = agent_table(
+        "| agent | behind the protocol |",
+        |one| [one.title, one.proxy, "", "", "", ""],
+        "",
+    );
+    check_part(page, "agents behind the protocol", &proxy);
+}
+
+/// Agents of the README with the same answers share a row.
+#[test]
+fn agents_in_the_readme() {
+    let mut rows: Vec<(String, Vec<&str>)> = Vec::new();
+    for page in pages() {
+        let says_yes = |answer: &str| {
+            if answer.starts_with("yes") {
+                "yes"
+            } else {
+                "no"
+            }
+        };
+        let untested = if page.tested.is_some() {
+            ""
+        } else {
+            ", untested"
+        };
+        let setup = if page.held.time == "no" {
+            ", without set-up"
+        } else {
+            ""
+        };
+        let answers = [page.held.denial, page.held.changed_input].map(|answer| {
+            let said = says_yes(answer);
+            if said == "yes" {
+                format!("{said}{untested}")
+            } else {
+                said.to_owned()
+            }
+        });
+        let cells = format!("yes{setup}{untested} | {} | {}", answers[0], answers[1]);
+        match rows.iter_mut().find(|(known, _)| *known == cells) {
+            Some((_, titles)) => titles.push(page.title),
+            None => rows.push((cells, vec![page.title])),
+        }
+    }
+    let mut text = String::from(
+        "| agent | recorded | can be held | takes changed input |\n|---|---|---|---|\n",
+    );
+    for (cells, titles) in rows {
+        writeln!(text, "| {} | {cells} |", titles.join(", ")).expect("a text");
+    }
+    text.push_str(
+        "| any agent of the [Agent Client Protocol](server/docs/acp.md) | yes | its questions | no |\n",
+    );
+    check_part("README.md", "agents", &text);
 }

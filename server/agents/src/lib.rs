@@ -1,29 +1,21 @@
-//! Agents: what each reports, understands and has in its settings. One folder per agent implements the trait `Agent`; the
-//! list `AGENTS` has them all. Also the settings files of agents and editors. Owns no history.
+//! Agents: what each reports, understands and has in its settings. `catalogue` has one folder and one row for each, which
+//! implements the trait `Agent`; the list `AGENTS` has them all. Also the settings files of agents and editors. Owns no history.
 
 mod adapter;
 mod aider;
 mod answer;
-mod claude_code;
-mod cline;
-mod codex;
-mod copilot;
-mod cursor;
-mod devin;
+mod catalogue;
 pub mod edit_rules;
 mod fields;
 mod flat_hooks;
-mod gemini;
 mod gemini_family;
 mod hook_entries;
 mod hook_table;
 pub mod installed;
 mod machine;
-mod opencode;
 pub mod own_tools;
 pub mod patch_headers;
 pub mod program;
-mod qwen;
 pub mod settings_file;
 mod settings_plan;
 mod spec;
@@ -38,30 +30,16 @@ use edit_rules::{EditFields, EditTool};
 pub use adapter::{Agent, Gated, taken_or_denied};
 pub use aider::Aider;
 pub use answer::{Answer, AnswerPart, HookOutput, ToolDecision};
-pub use claude_code::RULES as CLAUDE_RULES;
-pub use cline::RULES as CLINE_RULES;
+pub use catalogue::{AGENTS, CLAUDE_RULES, CLINE_RULES};
 pub use fields::{Fields, command_text};
 pub use hook_entries::{HookEdit, Hooks};
 pub use machine::{home, neutral_dir};
 pub use settings_plan::SettingsPlan;
-pub use spec::Abilities;
+pub use spec::{Abilities, AgentPage, HeldPage};
 
 /// Reason for an agent whose user has not had it trust the project's folder.
 pub const UNTRUSTED: &str =
     "it loads the hooks of a project only in a folder that its user trusts, and this one is not";
-
-/// All agents. The command line lists them in this order.
-pub static AGENTS: &[&dyn Agent] = &[
-    &claude_code::ClaudeCode,
-    &codex::Codex,
-    &opencode::OpenCode,
-    &copilot::Copilot,
-    &gemini::Gemini,
-    &qwen::Qwen,
-    &cline::Cline,
-    &cursor::Cursor,
-    &devin::Devin,
-];
 
 /// True if the settings of an agent, the user's or the project's, have hooks of others at the end of a call.
 pub fn has_other_hooks(agent: &dyn Agent, project: &Path) -> bool {
@@ -71,6 +49,12 @@ pub fn has_other_hooks(agent: &dyn Agent, project: &Path) -> bool {
             && JsonSettings::read(&path, JsonForm::Commented)
                 .is_ok_and(|settings| hook_table::has_others(&settings.value, agent.name()))
     })
+}
+
+/// Returns the rows of all agents in the documentation: those with hooks, then those that come in another way.
+pub fn pages() -> impl Iterator<Item = &'static AgentPage> {
+    let listed = AGENTS.iter().map(|agent| &agent.spec().page);
+    listed.chain([&aider::PAGE, &catalogue::VSCODE_PAGE])
 }
 
 pub fn agent(name: &str) -> Option<&'static dyn Agent> {
@@ -294,18 +278,18 @@ mod tests {
             input: Some(serde_json::json!({ "command": "make" })),
             ..Answer::default()
         };
-        for (name, event, takes_input) in [
-            ("claude-code", "PreToolUse", true),
-            ("codex", "PreToolUse", true),
-            ("opencode", "tool.execute.before", true),
-            ("copilot", "PreToolUse", true),
-            ("gemini", "BeforeTool", true),
-            ("qwen", "PreToolUse", false),
-            ("cline", "PreToolUse", true),
-            ("cursor", "preToolUse", true),
-            ("devin", "pre_run_command", false),
-        ] {
-            let agent = agent(name).unwrap();
+        let holds = |taken: &&(&'static str, &'static [AnswerPart])| {
+            taken.1.contains(&AnswerPart::Deny) && !taken.0.to_lowercase().contains("post")
+        };
+        for agent in AGENTS {
+            let name = agent.name();
+            let (event, parts) = agent
+                .abilities()
+                .taken
+                .iter()
+                .find(holds)
+                .expect("a denial");
+            let takes_input = parts.contains(&AnswerPart::Input);
             let payload = serde_json::json!({
                 "session_id": "s", "hook_event_name": event, "tool_name": "x", "conversation_id": "s",
                 "agent_action_name": event, "trajectory_id": "s", "hookName": event, "taskId": "s",
@@ -397,35 +381,6 @@ mod tests {
             assert!(is_empty || silent.stdout == b"{}\n", "{silent:?}");
             assert_eq!(listed.locate(Some(&event)).as_deref(), Some(dir.path()));
             assert!(!listed.settings(Some(Path::new("/work"))).is_empty());
-        }
-    }
-
-    /// The pages that list agents have each of them, and so has each table of agents.
-    #[test]
-    fn every_agent_is_on_its_pages() {
-        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let titles = || AGENTS.iter().map(|agent| agent.spec().title);
-        for (page, tables) in [("../docs/agents.md", 3), ("../../README.md", 1)] {
-            let text = std::fs::read_to_string(here.join(page)).expect("a page");
-            for title in titles() {
-                assert!(text.contains(title), "{title} is not in {page}");
-            }
-            let lines: Vec<&str> = text.lines().collect();
-            let found = lines.split(|line| !line.starts_with('|')).filter(|table| {
-                table
-                    .first()
-                    .is_some_and(|row| row.starts_with("| agent |"))
-            });
-            let mut count = 0;
-            for table in found {
-                count += 1;
-                let first = |row: &&str| row.split('|').nth(1).unwrap_or_default().to_owned();
-                let agents: String = table.iter().map(first).collect();
-                for title in titles() {
-                    assert!(agents.contains(title), "{title}: {page}, {}", table[0]);
-                }
-            }
-            assert_eq!(count, tables, "{page}");
         }
     }
 }

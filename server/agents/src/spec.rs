@@ -61,6 +61,45 @@ pub struct AgentSpec {
     pub command: fn(&str, &Value) -> Option<String>,
     /// Returns a payload for a prompt in a directory.
     pub prompt: fn(&Path, &str) -> Value,
+    /// Its rows in the documentation.
+    pub page: AgentPage,
+}
+
+/// The rows of an agent in the tables of the documentation, in Markdown.
+#[derive(Clone, Copy, Debug)]
+pub struct AgentPage {
+    pub title: &'static str,
+    /// The way in which its events come.
+    pub connected: &'static str,
+    /// The signs by which a turn and a step are recognized.
+    pub turn: &'static str,
+    pub step: &'static str,
+    /// The version that the tests run. None: its part was made from the agent's documents.
+    pub tested: Option<&'static str>,
+    pub held: HeldPage,
+    /// Its state behind the Agent Client Protocol.
+    pub proxy: &'static str,
+}
+
+/// The row of an agent in the table of held calls: the time, and the answers that the agent takes.
+#[derive(Clone, Copy, Debug)]
+pub struct HeldPage {
+    pub time: &'static str,
+    pub denial: &'static str,
+    pub changed_input: &'static str,
+    pub text: &'static str,
+    pub end_of_turn: &'static str,
+}
+
+impl HeldPage {
+    /// No call can be held.
+    pub const NONE: Self = Self {
+        time: "no",
+        denial: "no",
+        changed_input: "no",
+        text: "no",
+        end_of_turn: "no",
+    };
 }
 
 /// The settings of an agent, and the sign by which it is known on a machine.

@@ -5,10 +5,22 @@ mod history;
 use backstitch_core::chat_history::{ChatHistory, HistoryEntry, ReaderState};
 use serde_json::Value;
 
+use crate::spec::{AgentPage, HeldPage};
 use history::Reader;
 
 /// Commands that ask the model. Their prompts are turns; other commands are not.
 const ASKING: [&str; 6] = ["/ask", "/code", "/architect", "/context", "/lint", "/test"];
+
+/// Its rows in the documentation.
+pub const PAGE: AgentPage = AgentPage {
+    title: "aider",
+    connected: "its chat history, without setup",
+    turn: "its prompt there",
+    step: "the edits of an answer, named by their commit",
+    tested: Some("0.86.2"),
+    held: HeldPage::NONE,
+    proxy: "does not speak it",
+};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Aider;

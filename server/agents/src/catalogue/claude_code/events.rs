@@ -8,7 +8,7 @@ use backstitch_core::capture::{
 };
 use serde_json::value::RawValue;
 
-use crate::copilot;
+use crate::catalogue::copilot;
 use crate::fields::ParseError;
 use crate::fields::{self, Common, Fields};
 use crate::own_tools::is_own;

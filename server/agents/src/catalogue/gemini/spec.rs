@@ -5,7 +5,7 @@ use crate::edit_rules::{
     WriteRules,
 };
 use crate::gemini_family as family;
-use crate::spec::{AgentSpec, HookForm, SettingsPlaces, Sign};
+use crate::spec::{AgentPage, AgentSpec, HeldPage, HookForm, SettingsPlaces, Sign};
 use crate::spec::{OffSwitch, OffValue, VariableFile, VariableForm};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -95,6 +95,21 @@ pub const SPEC: AgentSpec = AgentSpec {
     tools,
     command,
     prompt,
+    page: AgentPage {
+        title: "Gemini CLI",
+        connected: "hooks in `settings.json`",
+        turn: "the prompt",
+        step: "its order",
+        tested: Some("0.61.0"),
+        held: HeldPage {
+            time: "an hour",
+            denial: "yes",
+            changed_input: "yes, merged into the call's own input",
+            text: "after a call and with a prompt",
+            end_of_turn: "yes",
+        },
+        proxy: "tested; its hooks report no calls there",
+    },
 };
 
 /// Returns the payload of a prompt.

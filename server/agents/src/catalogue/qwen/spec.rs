@@ -3,7 +3,7 @@
 use crate::edit_rules::{DeletesLine, EditFields, EditRules, EditTool, Ends};
 use crate::fields;
 use crate::gemini_family as family;
-use crate::spec::{AgentSpec, HookForm, SettingsPlaces, Sign};
+use crate::spec::{AgentPage, AgentSpec, HeldPage, HookForm, SettingsPlaces, Sign};
 use crate::spec::{OffSwitch, OffValue, VariableFile, VariableForm};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -87,6 +87,21 @@ pub const SPEC: AgentSpec = AgentSpec {
     tools,
     command,
     prompt,
+    page: AgentPage {
+        title: "Qwen Code",
+        connected: "hooks in `settings.json`",
+        turn: "its id",
+        step: "its id",
+        tested: Some("0.24.4"),
+        held: HeldPage {
+            time: "an hour",
+            denial: "yes",
+            changed_input: "no: it ignores one",
+            text: "with a prompt",
+            end_of_turn: "no",
+        },
+        proxy: "tested",
+    },
 };
 
 /// Returns the payload of a prompt.
@@ -114,5 +129,5 @@ const RULES: EditRules = EditRules {
     ends: Ends::AnyCrlf { new_text: false },
     deletes_line: DeletesLine::Yes,
     keeps_final_newline: false,
-    ..crate::gemini::RULES
+    ..crate::catalogue::gemini::RULES
 };

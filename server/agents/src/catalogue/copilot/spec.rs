@@ -3,7 +3,7 @@
 use crate::edit_rules::{
     DeletesLine, Dollars, EditFields, EditRules, EditTool, Ends, Fills, PLAIN_WRITE, WriteRules,
 };
-use crate::spec::{AgentSpec, HookForm, SettingsPlaces, Sign};
+use crate::spec::{AgentPage, AgentSpec, HeldPage, HookForm, SettingsPlaces, Sign};
 use crate::spec::{OffSwitch, OffValue};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -69,6 +69,21 @@ pub const SPEC: AgentSpec = AgentSpec {
     tools: super::tools::tools,
     command: super::tools::command,
     prompt,
+    page: AgentPage {
+        title: "Copilot CLI",
+        connected: "a file in `.copilot/hooks`",
+        turn: "the prompt",
+        step: "its order",
+        tested: Some("1.0.102"),
+        held: HeldPage {
+            time: "100 s",
+            denial: "yes",
+            changed_input: "yes",
+            text: "no",
+            end_of_turn: "no",
+        },
+        proxy: "untested",
+    },
 };
 
 /// Returns the payload of a prompt.
@@ -100,4 +115,21 @@ const RULES: EditRules = EditRules {
         ..PLAIN_WRITE
     },
     doubt: None,
+};
+
+/// The rows of the agents of VS Code, whose events are of this kind.
+pub const VSCODE_PAGE: AgentPage = AgentPage {
+    title: "VS Code's agents",
+    connected: "the file of Copilot CLI, or hooks of Claude Code",
+    turn: "the prompt",
+    step: "its id",
+    tested: None,
+    held: HeldPage {
+        time: "100 s",
+        denial: "yes",
+        changed_input: "yes",
+        text: "no",
+        end_of_turn: "no",
+    },
+    proxy: "does not speak it",
 };

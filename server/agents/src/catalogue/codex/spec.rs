@@ -1,6 +1,6 @@
 //! Facts about Codex: names, versions, settings, and the rules of its edit tools.
 
-use crate::spec::{AgentSpec, HookForm, SettingsPlaces, Sign};
+use crate::spec::{AgentPage, AgentSpec, HeldPage, HookForm, SettingsPlaces, Sign};
 use crate::spec::{OffSwitch, OffValue, VariableFile, VariableForm};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -52,6 +52,21 @@ pub const SPEC: AgentSpec = AgentSpec {
     tools: super::tools::tools,
     command: super::tools::command,
     prompt,
+    page: AgentPage {
+        title: "Codex",
+        connected: "`hooks.json`, once you trust it",
+        turn: "its id",
+        step: "its id",
+        tested: Some("0.169.0"),
+        held: HeldPage {
+            time: "10 min; 25 s for a call in a script of its model",
+            denial: "yes",
+            changed_input: "yes",
+            text: "with a prompt",
+            end_of_turn: "a denial asks for it",
+        },
+        proxy: "untested: it needs an adapter",
+    },
 };
 
 /// Returns the payload of a prompt.

@@ -32,7 +32,14 @@ pub(super) fn of_subagent(event: &mut AgentEvent, payload: &[u8]) {
             EventKind::Other
         }
         EventKind::Stop { .. } => EventKind::SubagentStop,
-        other => other,
+        same @ (EventKind::Before(_)
+        | EventKind::Announced { .. }
+        | EventKind::Starts(_)
+        | EventKind::After { .. }
+        | EventKind::BatchEnd
+        | EventKind::SubagentStop
+        | EventKind::Compact
+        | EventKind::Other) => same,
     };
 }
 

@@ -3,7 +3,7 @@
 use crate::edit_rules::{
     DeletesLine, Dollars, EditFields, EditRules, EditTool, Ends, Fills, PLAIN_WRITE,
 };
-use crate::spec::{AgentSpec, HookForm, SettingsPlaces, Sign};
+use crate::spec::{AgentPage, AgentSpec, HeldPage, HookForm, SettingsPlaces, Sign};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -55,6 +55,21 @@ pub const SPEC: AgentSpec = AgentSpec {
     tools: super::tools::tools,
     command: super::tools::command,
     prompt,
+    page: AgentPage {
+        title: "Cline",
+        connected: "programs in `.cline/hooks`",
+        turn: "its beginning",
+        step: "its id",
+        tested: Some("3.0.65"),
+        held: HeldPage {
+            time: "110 s",
+            denial: "yes, which ends its run",
+            changed_input: "yes",
+            text: "yes",
+            end_of_turn: "yes",
+        },
+        proxy: "untested",
+    },
 };
 
 /// Returns the payload of a prompt.

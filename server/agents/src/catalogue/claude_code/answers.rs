@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use crate::adapter::Agent as _;
     use crate::answer::NotTaken;
-    use crate::claude_code::ClaudeCode;
+    use crate::catalogue::claude_code::ClaudeCode;
 
     macro_rules! recorded {
         ($name:literal) => {

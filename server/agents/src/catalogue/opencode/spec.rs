@@ -4,7 +4,7 @@ use crate::edit_rules::{
     Bom, DeletesLine, Dollars, EditFields, EditRules, EditTool, Ends, Fills, PLAIN_WRITE,
     WriteRules,
 };
-use crate::spec::{AgentSpec, HookForm, SettingsPlaces, Sign};
+use crate::spec::{AgentPage, AgentSpec, HeldPage, HookForm, SettingsPlaces, Sign};
 use crate::spec::{VariableFile, VariableForm};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -74,6 +74,21 @@ pub const SPEC: AgentSpec = AgentSpec {
     tools: super::tools::tools,
     command: super::tools::command,
     prompt,
+    page: AgentPage {
+        title: "opencode",
+        connected: "a plugin, one file",
+        turn: "its message",
+        step: "its id",
+        tested: Some("1.18.33"),
+        held: HeldPage {
+            time: "a day",
+            denial: "yes",
+            changed_input: "yes",
+            text: "with the call's output",
+            end_of_turn: "yes",
+        },
+        proxy: "tested",
+    },
 };
 
 /// Returns the payload of a prompt.

@@ -13,6 +13,7 @@ use crate::trusted_folders;
 use std::path::Path;
 
 pub use events::of_vscode;
+pub use spec::VSCODE_PAGE;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Copilot;

@@ -5,7 +5,7 @@ use crate::edit_rules::{
     WriteRules,
 };
 use crate::fields;
-use crate::spec::{AgentSpec, HookForm, SettingsPlaces, Sign};
+use crate::spec::{AgentPage, AgentSpec, HeldPage, HookForm, SettingsPlaces, Sign};
 use crate::spec::{OffSwitch, OffValue, VariableFile, VariableForm};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -80,6 +80,21 @@ pub const SPEC: AgentSpec = AgentSpec {
     tools: super::tools::tools,
     command: super::tools::command,
     prompt,
+    page: AgentPage {
+        title: "Claude Code",
+        connected: "hooks in `settings.json`",
+        turn: "its id",
+        step: "its id",
+        tested: Some("2.1.329"),
+        held: HeldPage {
+            time: "a day",
+            denial: "yes",
+            changed_input: "yes",
+            text: "yes",
+            end_of_turn: "yes",
+        },
+        proxy: "untested: it needs an adapter",
+    },
 };
 
 /// Returns the payload of a prompt.

@@ -1,6 +1,6 @@
 //! Facts about Cursor: names, versions, settings, and the rules of its edit tools.
 
-use crate::spec::{AgentSpec, HookForm, SettingsPlaces, Sign};
+use crate::spec::{AgentPage, AgentSpec, HeldPage, HookForm, SettingsPlaces, Sign};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -36,6 +36,21 @@ pub const SPEC: AgentSpec = AgentSpec {
     tools: super::tools::tools,
     command: super::tools::command,
     prompt,
+    page: AgentPage {
+        title: "Cursor",
+        connected: "`.cursor/hooks.json`, from version 2.4",
+        turn: "its id",
+        step: "its id",
+        tested: None,
+        held: HeldPage {
+            time: "an hour",
+            denial: "yes",
+            changed_input: "yes",
+            text: "after a call",
+            end_of_turn: "no",
+        },
+        proxy: "untested",
+    },
 };
 
 /// Returns the payload of a prompt.

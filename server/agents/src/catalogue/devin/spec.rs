@@ -1,7 +1,7 @@
 //! Facts about Devin Desktop: names, versions, settings, and the rules of its edit tools.
 
 use crate::fields;
-use crate::spec::{AgentSpec, HookForm, SettingsPlaces, Sign};
+use crate::spec::{AgentPage, AgentSpec, HeldPage, HookForm, SettingsPlaces, Sign};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -37,6 +37,21 @@ pub const SPEC: AgentSpec = AgentSpec {
     tools: super::tools::tools,
     command: super::tools::command,
     prompt,
+    page: AgentPage {
+        title: "Devin Desktop (Windsurf)",
+        connected: "Cascade's `hooks.json`",
+        turn: "its id",
+        step: "its order",
+        tested: None,
+        held: HeldPage {
+            time: "10 min",
+            denial: "yes",
+            changed_input: "no",
+            text: "no",
+            end_of_turn: "no",
+        },
+        proxy: "does not speak it",
+    },
 };
 
 /// Returns the payload of a prompt.
