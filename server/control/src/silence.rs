@@ -203,7 +203,7 @@ mod tests {
             let outcomes = format!("{} | {}", unseen.join(" "), late.join(" "));
             assert_eq!(outcomes, *expected, "{subject:?} {moment:?} {can:?}");
         }
-        for subject in Subject::ALL {
+        for &subject in Subject::ALL {
             assert!(TABLE.iter().any(|row| row.0 == subject), "{subject:?}");
         }
     }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::breakpoint::CallMoment;
 use super::breakpoint::{
-    Breakpoint, BreakpointAction, BreakpointScope, BreakpointSpec, LineKind, PathReader,
+    Breakpoint, BreakpointAction, BreakpointScope, BreakpointSpec, PathReader,
 };
 use super::breakpoints::NewBreakpoint;
 use super::condition::{Condition, LogText};
@@ -58,11 +58,7 @@ impl TypedBreakpoint {
         let pattern = typed("glob").or_else(|| typed("path")).map(str::to_owned);
         let spec = BreakpointSpec::typed(&self.kind, self.fields, paths)?;
         let pattern = pattern.filter(|_| spec.paths().is_some());
-        let base = if let BreakpointSpec::Line(LineKind { path, .. }) = &spec {
-            Some(text(path)?)
-        } else {
-            None
-        };
+        let base = spec.lines().map(|set| text(set.path)).transpose()?;
         let options = self.options;
         let action = options.action.unwrap_or(BreakpointAction::Pause);
         check_log_text(action, options.message.as_deref())?;

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::BreakpointId;
 use crate::breakpoint::facts::{CallFacts, CallLookup, CallMoment, FunctionFacts};
+use crate::regions::LineRange;
 use backstitch_core::Result;
 
 /// Declaration of a kind.
@@ -22,6 +23,8 @@ pub struct KindInfo {
     pub sides: TriggerSides,
     /// True for a kind that is about a call itself, and not about the session that makes it.
     pub is_about_calls: bool,
+    /// True for a kind that stops programs, and no agent.
+    pub is_about_programs: bool,
     /// True: commands set it, as `pause` and the steps. It is in no list.
     pub is_internal: bool,
 }
@@ -80,6 +83,14 @@ pub struct SetBreakpoint {
     pub moment: CallMoment,
 }
 
+/// Lines of a file, as a breakpoint was set on them.
+#[derive(Clone, Copy, Debug)]
+pub struct SetLines<'a> {
+    /// Relative to the root.
+    pub path: &'a str,
+    pub range: LineRange,
+}
+
 /// Result of the comparison of one breakpoint with a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Match {
@@ -129,6 +140,26 @@ pub trait BreakpointKind {
     /// The pattern of paths to which the breakpoint is limited.
     fn paths(&self) -> Option<&str> {
         None
+    }
+
+    /// The lines of a file that it is about.
+    fn lines(&self) -> Option<SetLines<'_>> {
+        None
+    }
+
+    /// The turn whose first call it stops.
+    fn turn(&self) -> Option<u32> {
+        None
+    }
+
+    /// The name of the tool whose calls it stops, or a glob.
+    fn tool(&self) -> Option<&str> {
+        None
+    }
+
+    /// True if it stops the next call, whichever that is.
+    fn is_next_call(&self) -> bool {
+        false
     }
 
     /// True if it compares the input of a call before it runs.
@@ -204,6 +235,7 @@ impl KindInfo {
             fields: &[],
             sides: TriggerSides::Chosen,
             is_about_calls: true,
+            is_about_programs: false,
             is_internal: false,
         }
     }

@@ -1,7 +1,7 @@
 //! Has `line` breakpoints follow files that were renamed, as the history knows it.
 
 use crate::opening;
-use backstitch_control::{Breakpoint, BreakpointId, BreakpointSpec, Control, LineKind};
+use backstitch_control::{Breakpoint, BreakpointId, Control};
 use backstitch_core::model::RelPath;
 use backstitch_core::{Engine, Workspace};
 
@@ -29,9 +29,7 @@ pub fn follow(
 
 /// Returns the path of a `line` breakpoint if no file is there.
 pub fn missing(workspace: &Workspace, breakpoint: &Breakpoint) -> Option<RelPath> {
-    let BreakpointSpec::Line(LineKind { path, .. }) = &breakpoint.spec else {
-        return None;
-    };
+    let path = &breakpoint.spec.lines()?.path;
     let is_there = workspace.root.join(path).symlink_metadata().is_ok();
     (!is_there).then(|| RelPath::new(path.as_bytes())).flatten()
 }

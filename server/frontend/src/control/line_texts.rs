@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use backstitch_control::{Breakpoint, BreakpointSpec, Control, RegionState, follow};
+use backstitch_control::{Breakpoint, Control, RegionState, follow};
 use backstitch_core::{Error, Result};
 
 use super::predict::{self, FileNow};
@@ -30,12 +30,12 @@ pub fn region_now(
     control: &Control,
     breakpoint: &Breakpoint,
 ) -> Result<Option<RegionState>> {
-    let BreakpointSpec::Line(set) = &breakpoint.spec else {
+    let Some(set) = breakpoint.spec.lines() else {
         return Ok(None);
     };
     let Some((_, base)) = control.breakpoints().region_base(breakpoint.id)? else {
         return Ok(None);
     };
-    let now = read_file(&root.join(&set.path)).ok().flatten();
-    Ok(Some(follow(&base, set.lines(), &now.unwrap_or_default())))
+    let now = read_file(&root.join(set.path)).ok().flatten();
+    Ok(Some(follow(&base, set.range, &now.unwrap_or_default())))
 }

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use backstitch_control::condition::{self, Condition, ConditionInput, ConditionTurn};
 use backstitch_control::{
-    Breakpoint, BreakpointId, BreakpointSpec, CallFacts, CallLookup, CallMoment, ChangedLines,
-    Control, Hit, LineRange, RegionState, SearchedFiles, Trigger, TurnFacts, follow,
+    Breakpoint, BreakpointId, CallFacts, CallLookup, CallMoment, ChangedLines, Control, Hit,
+    LineRange, RegionState, SearchedFiles, Trigger, TurnFacts, follow,
 };
 use backstitch_core::{Engine, Error, Result, SessionFacts, Workspace};
 
@@ -304,10 +304,10 @@ impl CallLookup for Lookup<'_> {
 
     fn region(&mut self, breakpoint: BreakpointId) -> Result<Option<LineRange>> {
         let spec = self.breakpoints.iter().find(|one| one.id == breakpoint);
-        let Some(BreakpointSpec::Line(set)) = spec.map(|one| &one.spec) else {
+        let Some(set) = spec.and_then(|one| one.spec.lines()) else {
             return Ok(None);
         };
-        let (path, lines) = (&*set.path, set.lines());
+        let (path, lines) = (set.path, set.range);
         let Some((_, base)) = self.control.breakpoints().region_base(breakpoint)? else {
             return Ok(Some(lines));
         };

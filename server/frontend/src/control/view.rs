@@ -1,8 +1,6 @@
 //! Breakpoints and pauses in the protocol's form. Reads the files that an open pause would write.
 
-use backstitch_control::{
-    Breakpoint, BreakpointSpec, Pause, PauseOutcome, PauseState, RegionState, Subject,
-};
+use backstitch_control::{Breakpoint, Pause, PauseOutcome, PauseState, RegionState, Subject};
 use backstitch_protocol as protocol;
 use serde_json::Value;
 
@@ -37,15 +35,13 @@ pub fn breakpoint(one: &Breakpoint) -> protocol::Breakpoint {
 
 /// The lines of a `line` breakpoint. None: it is of another kind.
 pub fn region(one: &Breakpoint, state: RegionState) -> Option<protocol::Region> {
-    let BreakpointSpec::Line(set) = &one.spec else {
-        return None;
-    };
+    let set = one.spec.lines()?;
     let (start, count, state) = match state {
         RegionState::Present(range) => (range.start, range.count, "present"),
         RegionState::Gone => (0, 0, "gone"),
     };
     Some(protocol::Region {
-        path: set.path.clone(),
+        path: set.path.to_owned(),
         // the protocol counts from 0, as LSP does
         start: start.saturating_sub(1),
         count,

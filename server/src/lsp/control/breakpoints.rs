@@ -81,9 +81,7 @@ pub fn region(
     breakpoint: &Breakpoint,
     base: &[u8],
 ) -> Option<protocol::Region> {
-    let BreakpointSpec::Line(set) = &breakpoint.spec else {
-        return None;
-    };
+    let set = breakpoint.spec.lines()?;
     let open = documents.of(handle).into_iter();
     let mut open = open.filter(|(_, document)| {
         let place = document.place.as_ref();
@@ -91,13 +89,13 @@ pub fn region(
     });
     let text = match open.next().and_then(|(_, document)| document.as_saved()) {
         Some(text) => Some(text),
-        None => line_texts::read_file(&handle.root().join(&set.path))
+        None => line_texts::read_file(&handle.root().join(set.path))
             .ok()
             .flatten(),
     };
     view::region(
         breakpoint,
-        follow(base, set.lines(), &text.unwrap_or_default()),
+        follow(base, set.range, &text.unwrap_or_default()),
     )
 }
 

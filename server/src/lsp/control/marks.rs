@@ -37,14 +37,14 @@ fn marks<'a>(shown: &'a Shown, document: &Document) -> Vec<Mark<'a>> {
         }
     }
     for (one, base) in &shown.lines {
-        let backstitch_control::BreakpointSpec::Line(set) = &one.spec else {
+        let Some(set) = one.spec.lines() else {
             continue;
         };
         if set.path != path || !one.enabled {
             continue;
         }
         let text = document.as_saved().unwrap_or_else(|| document.bytes());
-        if let RegionState::Present(range) = follow(base, set.lines(), &text) {
+        if let RegionState::Present(range) = follow(base, set.range, &text) {
             let start = (range.start as usize).saturating_sub(1);
             marks.push(Mark::Stops(start..start + range.count as usize));
         }

@@ -22,6 +22,10 @@ impl BreakpointKind for AnyKind {
         String::new()
     }
 
+    fn is_next_call(&self) -> bool {
+        true
+    }
+
     fn compare(
         &self,
         _: SetBreakpoint,

@@ -22,6 +22,7 @@ impl BreakpointKind for FunctionKind {
             KindField::text("name", "NAME", "`module.function`, `function`, or a glob")
                 .example("shop.total"),
         ],
+        is_about_programs: true,
         ..KindInfo::about_sessions("function", "Calls of a function that a program watches")
     };
 

@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 
 use crate::breakpoint::facts::{CallFacts, CallLookup, CallMoment};
 use crate::breakpoint::kind::{
-    BreakpointKind, FieldForm, KindField, KindInfo, Match, PathReader, SetBreakpoint, TriggerSides,
+    BreakpointKind, FieldForm, KindField, KindInfo, Match, PathReader, SetBreakpoint, SetLines,
+    TriggerSides,
 };
 use crate::regions::LineRange;
 use backstitch_core::model::RelPath;
@@ -21,7 +22,7 @@ pub struct LineKind {
 }
 
 impl LineKind {
-    pub fn lines(&self) -> LineRange {
+    fn range(&self) -> LineRange {
         LineRange {
             start: self.start,
             count: self.count,
@@ -46,7 +47,14 @@ impl BreakpointKind for LineKind {
     };
 
     fn summary(&self) -> String {
-        self.lines().of(&self.path)
+        self.range().of(&self.path)
+    }
+
+    fn lines(&self) -> Option<SetLines<'_>> {
+        Some(SetLines {
+            path: &self.path,
+            range: self.range(),
+        })
     }
 
     fn check(&self) -> Result<()> {

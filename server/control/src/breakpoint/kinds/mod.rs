@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::kind::{
-    BreakpointKind, FieldForm, KindInfo, Match, PathReader, SetBreakpoint, TriggerSides,
+    BreakpointKind, FieldForm, KindInfo, Match, PathReader, SetBreakpoint, SetLines, TriggerSides,
 };
 use crate::breakpoint::facts::{CallFacts, CallLookup, CallMoment, FunctionFacts};
 use backstitch_core::{Error, Result};
@@ -90,6 +90,34 @@ macro_rules! kinds {
             pub fn paths(&self) -> Option<&str> {
                 match self {
                     $(Self::$name(kind) => kind.paths(),)*
+                }
+            }
+
+            /// The lines of a file that it is about.
+            pub fn lines(&self) -> Option<SetLines<'_>> {
+                match self {
+                    $(Self::$name(kind) => kind.lines(),)*
+                }
+            }
+
+            /// The turn whose first call it stops.
+            pub fn turn(&self) -> Option<u32> {
+                match self {
+                    $(Self::$name(kind) => kind.turn(),)*
+                }
+            }
+
+            /// The name of the tool whose calls it stops, or a glob.
+            pub fn tool(&self) -> Option<&str> {
+                match self {
+                    $(Self::$name(kind) => kind.tool(),)*
+                }
+            }
+
+            /// True if it stops the next call, whichever that is.
+            pub fn is_next_call(&self) -> bool {
+                match self {
+                    $(Self::$name(kind) => kind.is_next_call(),)*
                 }
             }
 

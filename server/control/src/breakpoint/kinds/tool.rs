@@ -40,6 +40,10 @@ impl BreakpointKind for ToolKind {
         }
     }
 
+    fn tool(&self) -> Option<&str> {
+        Some(&self.name)
+    }
+
     fn check(&self) -> Result<()> {
         glob(&self.name)?;
         let condition = self.condition.as_deref();

@@ -28,6 +28,10 @@ impl BreakpointKind for TurnKind {
         format!("t{}", self.number)
     }
 
+    fn turn(&self) -> Option<u32> {
+        Some(self.number)
+    }
+
     fn check(&self) -> Result<()> {
         if self.number == 0 {
             return Err(Error::Usage("turns count from 1".to_owned()));

@@ -5,9 +5,7 @@ use std::path::Path;
 use regex::RegexBuilder;
 
 use super::*;
-
-/// Number of kinds that [`breakpoint`] makes.
-pub const KINDS: usize = 12;
+use crate::breakpoint::{FunctionKind, KINDS};
 
 /// Pseudorandom numbers (xorshift) from a seed.
 pub struct Random(pub u64);
@@ -95,46 +93,50 @@ const LINES: [&str; 6] = [
 ];
 const JQ: [&str; 3] = ["met", "not met", "fails"];
 
-/// Makes a breakpoint of a kind.
+/// Makes a breakpoint of a kind, by its place in [`KINDS`].
 pub fn breakpoint(random: &mut Random, kind: usize, id: i64) -> Breakpoint {
     let text = |random: &mut Random, all: &[&str]| random.pick(all).to_owned();
     let maybe =
         |random: &mut Random, all: &[&str]| random.one_in(2).then(|| random.pick(all).to_owned());
-    let spec = match kind {
-        0 => BreakpointSpec::Tool(ToolKind {
+    let spec = match KINDS[kind].name {
+        "tool" => BreakpointSpec::Tool(ToolKind {
             name: text(random, &TOOLS),
             condition: maybe(random, &EXPRESSIONS),
         }),
-        1 => path(random.pick(&GLOBS)),
-        2 => line(
+        "path" => path(random.pick(&GLOBS)),
+        "line" => line(
             random.pick(&FILES[..6]),
             random.number(6) + 1,
             random.number(3) + 1,
         ),
-        3 => BreakpointSpec::Content(ContentKind {
+        "content" => BreakpointSpec::Content(ContentKind {
             regex: text(random, &EXPRESSIONS),
             path: maybe(random, &GLOBS),
         }),
-        4 => pattern(random.pick(&EXPRESSIONS)),
-        5 => BreakpointSpec::Command(CommandKind {
+        "pattern" => pattern(random.pick(&EXPRESSIONS)),
+        "command" => BreakpointSpec::Command(CommandKind {
             regex: Some(text(random, &EXPRESSIONS)),
             words: None,
         }),
-        6 => BreakpointSpec::Iteration(IterationKind {
+        "iteration" => BreakpointSpec::Iteration(IterationKind {
             number: random.number(40) + 1,
         }),
-        7 => BreakpointSpec::Turn(TurnKind {
+        "turn" => BreakpointSpec::Turn(TurnKind {
             number: random.number(9) + 1,
         }),
-        8 => BreakpointSpec::Error(FailedCallKind {
+        "error" => BreakpointSpec::Error(FailedCallKind {
             tool: maybe(random, &TOOLS),
         }),
-        9 => BreakpointSpec::Budget(BudgetKind {
+        "budget" => BreakpointSpec::Budget(BudgetKind {
             of: random.pick(&BudgetOf::ALL),
             limit: random.below(40) as u64 + 1,
         }),
-        10 => BreakpointSpec::Any(AnyKind {}),
-        _ => BreakpointSpec::Step(StepKind { how: step(random) }),
+        "any" => BreakpointSpec::Any(AnyKind {}),
+        "function" => BreakpointSpec::Function(FunctionKind {
+            name: text(random, &TOOLS),
+        }),
+        "step" => BreakpointSpec::Step(StepKind { how: step(random) }),
+        other => panic!("the generator makes no breakpoint of the kind {other}"),
     };
     let mut made = super::breakpoint(id, spec);
     if random.one_in(4) {

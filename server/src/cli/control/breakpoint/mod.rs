@@ -4,7 +4,7 @@ mod typed_kind;
 
 use backstitch_control::{
     Breakpoint, BreakpointAction, BreakpointScope, BreakpointSpec, CallMoment, Control,
-    ReadBreakpoint, RegionState, ToolKind, TypedBreakpoint, TypedOptions,
+    ReadBreakpoint, RegionState, TypedBreakpoint, TypedOptions,
 };
 use backstitch_core::config::{Config, Unattended};
 use backstitch_core::{Engine, Error};
@@ -153,10 +153,10 @@ fn run(context: &ControlContext, command: BreakpointCommand) -> CliResult<()> {
 
 /// A remark on a breakpoint at a turn that has begun already.
 fn begun_turn(context: &ControlContext, spec: &BreakpointSpec) -> CliResult<Option<String>> {
-    let BreakpointSpec::Turn(turn) = spec else {
+    let Some(number) = spec.turn() else {
         return Ok(None);
     };
-    let name = format!("t{}", turn.number);
+    let name = format!("t{number}");
     let engine = match Engine::open_with(&context.workspace, opening::COMMAND.existing()) {
         Ok(engine) => engine,
         Err(Error::NoStore(_)) => return Ok(None),
@@ -193,8 +193,7 @@ fn add(context: &ControlContext, typed: TypedKind) -> CliResult<()> {
             .out
             .remark(&format!("{}\n", render::clean(&remark)))?;
     }
-    let is_function = matches!(made.spec, BreakpointSpec::Function(_));
-    if made.action == BreakpointAction::Pause && is_function {
+    if made.action == BreakpointAction::Pause && made.spec.info().is_about_programs {
         context.out.remark(
             "Programs pause there until you resume them. `backstitch pauses --watch` lists them; `backstitch repl` inspects one.\n",
         )?;
@@ -219,7 +218,7 @@ fn add(context: &ControlContext, typed: TypedKind) -> CliResult<()> {
         );
     }
     tell_unknown(context, &made.scope);
-    if let BreakpointSpec::Tool(ToolKind { name, .. }) = &made.spec
+    if let Some(name) = made.spec.tool()
         && let Some(known) = other_case(name)
     {
         context.out.note(
@@ -430,7 +429,7 @@ fn line(one: &Breakpoint, region: Option<RegionState>) -> TextLine {
         .flat_map(|text| ["  ", text])
         .collect();
     // made by `pause`
-    let is_pause = matches!(one.spec, BreakpointSpec::Any(_));
+    let is_pause = one.spec.is_next_call();
     let kind = if is_pause {
         "next call"
     } else {
@@ -456,9 +455,9 @@ fn line(one: &Breakpoint, region: Option<RegionState>) -> TextLine {
 /// The remarks on a breakpoint that follow its parameters: state of its lines, action, conditions, scope, outcomes.
 fn remarks_of(one: &Breakpoint, region: Option<RegionState>) -> Vec<String> {
     let mut all = Vec::new();
-    if let BreakpointSpec::Line(set) = &one.spec {
+    if let Some(set) = one.spec.lines() {
         match region {
-            Some(RegionState::Present(now)) if now != set.lines() => {
+            Some(RegionState::Present(now)) if now != set.range => {
                 all.push(format!("now {now}"));
             }
             Some(RegionState::Gone) => all.push("its lines are gone".to_owned()),
@@ -480,7 +479,7 @@ fn remarks_of(one: &Breakpoint, region: Option<RegionState>) -> Vec<String> {
     if let Some(when) = one.hits_when {
         all.push(format!("hits {when}"));
     }
-    let is_pause = matches!(one.spec, BreakpointSpec::Any(_));
+    let is_pause = one.spec.is_next_call();
     let scope = &one.scope;
     let named = [
         ("agent", &scope.agent),
