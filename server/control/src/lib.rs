@@ -63,7 +63,7 @@ pub use pause::{
     Ability, ChangedInput, HeldCall, NOBODY_WATCHES, Pause, PauseDecision, PauseHit, PauseId,
     PauseOutcome, PauseState, TERMINAL, TIME_LIMIT, decider, place,
 };
-pub use pauses::{HoldOutcome, Pauses, Ruling, SeenInput};
+pub use pauses::{CALLED_OFF, HoldOutcome, Pauses, Ruling, SeenInput};
 pub use program::{FunctionCall, NewFunctionCall, Program, ProgramHello, ProgramPause, StackFrame};
 pub use programs::Programs;
 pub use proposals::Proposals;

@@ -241,6 +241,21 @@ impl PauseState {
     pub fn is_open(self) -> bool {
         matches!(self, Self::Held | Self::Parked)
     }
+
+    /// True while a holder waits for a decision, or carries one out.
+    pub fn has_holder(self) -> bool {
+        match self {
+            Self::Held | Self::Decided => true,
+            Self::Answered
+            | Self::Parked
+            | Self::Used
+            | Self::Expired
+            | Self::Handed
+            | Self::Ended
+            | Self::Lost
+            | Self::Slipped => false,
+        }
+    }
 }
 
 /// A decision on a held call.
@@ -358,6 +373,24 @@ pub enum PauseOutcome {
 }
 
 impl PauseOutcome {
+    /// The state of a pause that ends so while its holder lives.
+    pub fn state(self) -> PauseState {
+        match self {
+            Self::Continued
+            | Self::Changed
+            | Self::Denied
+            | Self::Skipped
+            | Self::Stopped
+            | Self::Back
+            | Self::TimedOut => PauseState::Answered,
+            Self::Asked => PauseState::Handed,
+            Self::Parked => PauseState::Parked,
+            Self::Ended => PauseState::Ended,
+            Self::Lost => PauseState::Lost,
+            Self::Slipped => PauseState::Slipped,
+        }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Continued => "continued",

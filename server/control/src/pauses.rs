@@ -19,7 +19,7 @@ use backstitch_core::sqlite;
 use backstitch_core::{Error, Result};
 
 /// Stands in place of a front end where the agent has called its own call off.
-const CALLED_OFF: &str = "cancelled";
+pub const CALLED_OFF: &str = "cancelled";
 
 /// The outcome of an attempt to hold a call.
 #[derive(Debug)]
@@ -217,8 +217,7 @@ impl Pauses<'_> {
             // read again: it may have been answered between the list and the lock
             let ended = self.control.write_armed(|conn| {
                 let now = pause::get(conn, open.id)?;
-                let is_open = now
-                    .is_some_and(|now| matches!(now.state, PauseState::Held | PauseState::Decided));
+                let is_open = now.is_some_and(|now| now.state.has_holder());
                 if is_open {
                     pause::end(conn, open.id, PauseState::Lost, Some(PauseOutcome::Lost))?;
                     repl::close_all(conn, open.id, "its program is gone")?;

@@ -68,8 +68,8 @@ impl BellWatch {
     }
 
     /// As `wait`, for the process that holds the pause.
-    pub fn wait_as_holder(&self, until: Option<Instant>) {
-        self.wait_for(until, TICK_OF_HOLDER, false);
+    pub fn wait_as_holder(&self, until: Option<Instant>) -> Wakeup {
+        self.wait_for(until, TICK_OF_HOLDER, false)
     }
 
     /// As `wait`. Ends also once nobody reads the standard output of this process.

@@ -1,25 +1,19 @@
 //! Questions of the agent that wait at the gate: each has its own thread, so that nothing else waits.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
 
-use backstitch_control::{Control, ProcessId, Subject};
-use backstitch_core::capture::{AgentEvent, EventKind};
-use backstitch_core::{Result, Workspace};
+use backstitch_control::{ProcessId, Subject};
+use backstitch_core::Workspace;
+use backstitch_core::capture::AgentEvent;
 
 use super::acts::Question;
 use super::gated::{AcpAgent, cancellation, refusal};
 use super::pump::LineSink;
 use super::recording::Places;
 use super::traffic::Traffic;
-use crate::control::gate::{Gate, GateCheck, GateOutcome, gates};
-use crate::control::words;
+use crate::control::gate::{CallOff, Gate, GateCheck, GateOutcome, gates};
 use crate::host::agent_events::print;
-
-/// Time for which a question is held. The agent waits for the answer as long as it likes.
-const LIMIT: Duration = Duration::from_hours(24);
 
 /// All questions that wait, and the ends of both sides.
 #[derive(Clone, Debug)]
@@ -39,8 +33,8 @@ struct Held {
     call: String,
     /// Those whose breakpoints are asked: the agent's own, and those that the call reaches into.
     workspaces: Vec<Workspace>,
-    /// The client has cancelled the turn.
-    is_cancelled: AtomicBool,
+    /// Called once the client has cancelled the turn.
+    call_off: CallOff,
 }
 
 impl Holds {
@@ -74,7 +68,7 @@ impl Holds {
             session: question.event.session.clone(),
             call: call_id(&question.event).to_owned(),
             workspaces: gates.iter().map(|(place, _)| place.clone()).collect(),
-            is_cancelled: AtomicBool::new(false),
+            call_off: CallOff::default(),
         });
         self.lock().push(Arc::clone(&held));
         let all = self.clone();
@@ -92,8 +86,11 @@ impl Holds {
             if session.is_some_and(|session| session != one.session) {
                 continue;
             }
-            one.is_cancelled.store(true, Ordering::Relaxed);
-            thread::spawn(move || one.deny());
+            thread::spawn(move || {
+                if let Err(error) = one.call_off.call(&one.workspaces, &one.call) {
+                    tracing::warn!("a cancelled call cannot be denied: {error}");
+                }
+            });
         }
     }
 
@@ -113,17 +110,9 @@ impl Holds {
         gates: Vec<Gate>,
         (own, held): (&Workspace, &Held),
     ) {
-        let gate = GateCheck {
-            subject: Subject::Call,
-            workspace: own,
-            agent: &AcpAgent::of(&question.event.agent),
-            event: &question.event,
-            payload: &[],
-            limit: Some(LIMIT),
-            started: Instant::now(),
-            process: Some(self.process),
-            reaches_in: false,
-        };
+        let (agent, event) = (AcpAgent::of(&question.event.agent), &question.event);
+        let (about, process) = ((Subject::Call, own), Some(self.process));
+        let gate = GateCheck::patient(about, &agent, event, process, &held.call_off);
         let outcomes = gate.check_all(gates);
         for (_, outcome) in &outcomes {
             if let Some(warning) = &outcome.warning {
@@ -147,7 +136,7 @@ impl Holds {
         let mut traffic = self.traffic.lock().unwrap_or_else(PoisonError::into_inner);
         traffic.refused(&question.id);
         drop(traffic);
-        let is_cancelled = held.is_cancelled.load(Ordering::Relaxed);
+        let is_cancelled = held.call_off.is_called();
         let stops = outcome.answer.stop.is_some();
         let mut text = String::new();
         if stops && !is_cancelled {
@@ -162,32 +151,7 @@ impl Holds {
     }
 }
 
-impl Held {
-    /// Denies the call of a turn that is cancelled. Its pause may not be there yet.
-    fn deny(&self) {
-        let until = Instant::now() + Duration::from_secs(2);
-        while Instant::now() < until {
-            if self.try_deny().unwrap_or(false) {
-                return;
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    /// Returns true once the pause is decided.
-    fn try_deny(&self) -> Result<bool> {
-        let mut is_done = false;
-        for workspace in &self.workspaces {
-            let control = Control::open_for_hook(workspace)?;
-            is_done |= control.pauses().call_off(&self.call, &words::refused())?;
-        }
-        Ok(is_done)
-    }
-}
-
 fn call_id(event: &AgentEvent) -> &str {
-    match &event.kind {
-        EventKind::Before(call) => call.id.as_deref().unwrap_or_default(),
-        _ => "",
-    }
+    let call = event.kind.call().and_then(|call| call.id.as_deref());
+    call.unwrap_or_default()
 }

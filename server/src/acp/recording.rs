@@ -235,13 +235,13 @@ fn record_all(
 
 /// Returns the call of an event that announces one.
 fn call_of(told: &Told) -> Option<CallKey> {
-    match &told.event.kind {
-        EventKind::Announced { call, .. } => Some(CallKey {
-            session: told.event.session.clone(),
-            call: call.id.clone()?,
-        }),
-        _ => None,
-    }
+    let EventKind::Announced { call, .. } = &told.event.kind else {
+        return None;
+    };
+    Some(CallKey {
+        session: told.event.session.clone(),
+        call: call.id.clone()?,
+    })
 }
 
 fn record(
@@ -276,6 +276,7 @@ fn notice_unasked(told: &Told, workspace: &Workspace, agent: ProcessId) {
         started: Instant::now(),
         process: Some(agent),
         reaches_in: false,
+        call_off: None,
     };
     gate.record_unasked_at(gates(workspace, &adapter, &told.event));
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::rpc::{self, Refusal};
 use super::session::{BridgeShared, Connected, Outcome, call_of, locked};
-use crate::control::silence::{SilenceLimits, SilentState, age};
+use crate::control::silence::{HoldEnd, SilenceLimits, age};
 
 /// Maximum time of a poll.
 pub(super) const MAX_WAIT: Duration = Duration::from_mins(1);
@@ -144,36 +144,33 @@ impl BridgeShared {
 
     /// Waits for the decision on a pause.
     pub(super) fn pause_poll(&self, poll: &Poll) -> Outcome {
-        let id = self.own_pause(&poll.pause)?.id;
+        let pause = self.own_pause(&poll.pause)?;
+        let id = pause.id;
         let control = Control::open_for_hook(&self.workspace)?;
-        let watch = control.watch();
         let until = Instant::now() + Duration::from_millis(poll.wait_ms).min(MAX_WAIT);
-        let mut limits = None;
-        loop {
-            let pause = control
-                .pauses()
-                .get(id)?
-                .ok_or_else(|| backstitch_core::Error::UnknownPause(id.to_string()))?;
-            if let Some(decision) = &pause.decision {
+        let end = if let Some(decision) = pause.decision {
+            HoldEnd::Decided(decision)
+        } else {
+            let limits = self.limits(&control, &pause);
+            limits.hold(&control, (id, &pause.call), Some(until), |until| {
+                control.wait_for_decision(id, until)
+            })?
+        };
+        Ok(match end {
+            HoldEnd::Decided(decision) => {
                 if !(poll.confirms && decision.is_evaluated()) {
                     self.answered(id, decision.outcome())?;
                 }
-                return Ok(json!({ "action": action(decision) }));
+                json!({ "action": action(&decision) })
             }
-            if pause.state != PauseState::Held {
+            HoldEnd::Ended => {
                 self.forget(id);
-                return Ok(json!({ "action": { "kind": "continue" } }));
+                json!({ "action": { "kind": "continue" } })
             }
-            let limits = limits.get_or_insert_with(|| self.limits(&control, &pause));
-            let next = match limits.look(&control, id, &pause.call)? {
-                SilentState::Held { until } => until,
-                SilentState::Decided | SilentState::Parked { .. } => continue,
-            };
-            if Instant::now() >= until {
-                return Ok(json!({ "action": null }));
+            HoldEnd::TimedOut | HoldEnd::Parked { .. } | HoldEnd::AgentGone => {
+                json!({ "action": null })
             }
-            watch.wait_as_holder(next.into_iter().chain([until]).min());
-        }
+        })
     }
 
     /// The limits of a pause, with the rule of its breakpoint.

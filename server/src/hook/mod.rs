@@ -160,6 +160,7 @@ fn handle(
         started,
         process: starter(),
         reaches_in: false,
+        call_off: None,
     };
     let handled = pass(invocation, agent, gate, gates, warning)?;
     let unnamed = is_unnamed(&event).then_some(payload.as_slice());

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use backstitch_control::{
     Ability, CallMoment, Control, HeldCall, Hold, PauseDecision, PauseId, PauseOutcome, Subject,
-    WaitResult, now, starter,
+    now, starter,
 };
 use backstitch_core::config::Config;
 use backstitch_core::restore::Request;
@@ -21,7 +21,7 @@ use tokio::sync::watch;
 use super::answer::{ToolError, ToolResult};
 use super::rewind::{self, PlannedRewind};
 use crate::control::proposal::Proposal;
-use crate::control::silence::{SilenceLimits, SilentState};
+use crate::control::silence::{HoldEnd, SilenceLimits};
 use crate::control::words::{self, WITHDRAWN};
 use crate::opening;
 use crate::render;
@@ -278,24 +278,23 @@ impl HeldProposal {
 
     /// Waits for the decision. None: its pause was ended.
     fn wait(&mut self) -> Result<Option<PauseDecision>, Error> {
-        let id = self.hold.id;
+        let (control, id) = (&self.control, self.hold.id);
         let limits = SilenceLimits::new(&self.workspace, None, Instant::now(), None);
-        loop {
-            let until = match limits.look(&self.control, id, &self.call)? {
-                SilentState::Held { until } => until,
-                SilentState::Decided | SilentState::Parked { .. } => None,
-            };
-            match self.hold.wait(&self.control, until)? {
-                WaitResult::Decided(decision) => return Ok(Some(decision)),
-                WaitResult::Timeout | WaitResult::Eval => {}
-                WaitResult::AgentGone => {
-                    let message = words::nobody_answered();
-                    let denied = PauseDecision::Deny { message };
-                    self.control.pauses().decide_alone(id, &denied, WITHDRAWN)?;
-                }
-                WaitResult::Ended(_) => return Ok(None),
+        let hold = &mut self.hold;
+        let end = limits.hold(control, (id, &self.call), None, |until| {
+            hold.wait(control, until)
+        })?;
+        Ok(match end {
+            HoldEnd::Decided(decision) => Some(decision),
+            HoldEnd::AgentGone => {
+                let message = words::nobody_answered();
+                let denied = PauseDecision::Deny { message };
+                control.pauses().decide_alone(id, &denied, WITHDRAWN)?;
+                // a person may have been faster
+                control.pauses().get(id)?.and_then(|pause| pause.decision)
             }
-        }
+            HoldEnd::Ended | HoldEnd::Parked { .. } | HoldEnd::TimedOut => None,
+        })
     }
 
     fn carry_out(&self, decision: &PauseDecision) -> ProposalOutcome {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use backstitch_control::{
     Control, HeldCall, NOBODY_WATCHES, PauseDecision, PauseId, Silence, SilenceClock, SilenceRules,
-    SilentOutcome, TIME_LIMIT, now,
+    SilentOutcome, TIME_LIMIT, WaitResult, now,
 };
 use backstitch_core::config::{Config, Unattended};
 use backstitch_core::{Result, Workspace};
@@ -21,9 +21,25 @@ pub struct SilenceLimits {
     limit: Option<Instant>,
 }
 
+/// The end of a hold.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HoldEnd {
+    Decided(PauseDecision),
+    /// The call is denied for now, with these words for the model.
+    Parked {
+        message: String,
+    },
+    /// The agent no longer waits for an answer.
+    AgentGone,
+    /// Another process ended the pause.
+    Ended,
+    /// The holder does not wait any longer now.
+    TimedOut,
+}
+
 /// The state of a pause that was looked at.
 #[derive(Clone, Debug, PartialEq)]
-pub enum SilentState {
+enum SilentState {
     /// It is held. No rule speaks before this time.
     Held { until: Option<Instant> },
     /// A rule has decided, or a person was faster.
@@ -53,8 +69,36 @@ impl SilenceLimits {
         }
     }
 
+    /// The one loop of all holders: waits for the decision on a pause, and lets the rules speak in time. `until`: the end of the
+    /// wait. `wait`: waits for the decision until a moment.
+    pub fn hold(
+        &self,
+        control: &Control,
+        (id, held): (PauseId, &HeldCall),
+        until: Option<Instant>,
+        mut wait: impl FnMut(Option<Instant>) -> Result<WaitResult>,
+    ) -> Result<HoldEnd> {
+        loop {
+            let next = match self.look(control, id, held)? {
+                SilentState::Held { until } => until,
+                // the row says it
+                SilentState::Decided => None,
+                SilentState::Parked { message } => return Ok(HoldEnd::Parked { message }),
+            };
+            match wait(next.into_iter().chain(until).min())? {
+                WaitResult::Decided(decision) => return Ok(HoldEnd::Decided(decision)),
+                WaitResult::AgentGone => return Ok(HoldEnd::AgentGone),
+                WaitResult::Ended => return Ok(HoldEnd::Ended),
+                WaitResult::Timeout | WaitResult::Eval => {}
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Ok(HoldEnd::TimedOut);
+            }
+        }
+    }
+
     /// Looks at a pause that is held, and decides on it if a rule says so.
-    pub fn look(&self, control: &Control, id: PauseId, held: &HeldCall) -> Result<SilentState> {
+    fn look(&self, control: &Control, id: PauseId, held: &HeldCall) -> Result<SilentState> {
         let now = Instant::now();
         let clock = SilenceClock {
             held: now.saturating_duration_since(self.began),

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::{Duration, Instant};
 
 use backstitch_agents::{Abilities, AnswerPart, Gated, ToolDecision};
 use backstitch_control::{Armed, Subject, armed_at, starter};
@@ -14,9 +13,8 @@ use backstitch_protocol::FailureKind;
 use serde_json::{Value, json};
 
 use super::workspace_edit::{EditParts, FilesAfter};
-use crate::control::gate::GateCheck;
+use crate::control::gate::{CallOff, GateCheck};
 use crate::control::predict::EDITOR_TEXTS;
-use crate::control::words;
 use crate::host::progress::wait_for_cancellation;
 use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::handler::failure::{Failure, Reply};
@@ -25,8 +23,6 @@ use crate::lsp::session::ActiveAgent;
 
 /// Name of the event.
 const EVENT: &str = "applyEdit";
-/// Time for which an edit is held. An agent inside the editor waits for the answer as long as it likes.
-const LIMIT: Duration = Duration::from_hours(24);
 
 /// An agent inside the editor: its edit is made or refused.
 struct EditorAgent;
@@ -98,18 +94,11 @@ async fn hold(
         kind: EventKind::Before(call),
     };
     let workspace = handle.workspace().clone();
+    let call_off = Arc::new(CallOff::default());
+    let heard = Arc::clone(&call_off);
     let held = tokio::task::spawn_blocking(move || {
-        let gate = GateCheck {
-            subject: Subject::Edit,
-            workspace: &workspace,
-            agent: &EditorAgent,
-            event: &event,
-            payload: &[],
-            limit: Some(LIMIT),
-            started: Instant::now(),
-            process: starter(),
-            reaches_in: false,
-        };
+        let about = (Subject::Edit, &workspace);
+        let gate = GateCheck::patient(about, &EditorAgent, &event, starter(), &heard);
         let mut outcome = gate.check(armed);
         outcome.answered(&workspace);
         outcome
@@ -120,7 +109,7 @@ async fn hold(
         Poll::Pending => held.as_mut().poll(context).map(Some),
     });
     let Some(outcome) = outcome.await else {
-        give_up(&handle, id).await;
+        give_up(&handle, call_off, id).await;
         return Err(Failure::cancelled());
     };
     let outcome = outcome.map_err(|error| {
@@ -140,13 +129,13 @@ async fn hold(
 }
 
 /// Denies a held edit whose request was cancelled.
-async fn give_up(handle: &Arc<WorkspaceHandle>, call: String) {
-    let denied = handle.control(false, move |control| {
-        control.pauses().call_off(&call, &words::refused())?;
-        Ok(())
-    });
-    if let Err(error) = denied.await {
-        tracing::info!("{error}");
+async fn give_up(handle: &WorkspaceHandle, call_off: Arc<CallOff>, call: String) {
+    let workspaces = [handle.workspace().clone()];
+    let denied = tokio::task::spawn_blocking(move || call_off.call(&workspaces, &call));
+    match denied.await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!("a cancelled edit cannot be denied: {error}"),
+        Err(error) => tracing::error!("the gate: {error}"),
     }
 }
 

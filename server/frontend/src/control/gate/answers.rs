@@ -142,7 +142,16 @@ pub fn moment_of(kind: &EventKind) -> Option<CallMoment> {
     match kind {
         EventKind::Before(_) => Some(CallMoment::Before),
         EventKind::After { .. } => Some(CallMoment::After),
-        _ => None,
+        EventKind::SessionStart { .. }
+        | EventKind::Prompt { .. }
+        | EventKind::Announced { .. }
+        | EventKind::Starts(_)
+        | EventKind::BatchEnd
+        | EventKind::SubagentStop
+        | EventKind::Stop { .. }
+        | EventKind::SessionEnd
+        | EventKind::Compact
+        | EventKind::Other => None,
     }
 }
 

@@ -1,14 +1,19 @@
 //! An event at the gate, with what its front end knows of it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use backstitch_agents::Gated;
-use backstitch_control::{Breakpoint, ProcessId, Subject};
-use backstitch_core::Workspace;
+use backstitch_control::{Breakpoint, Control, ProcessId, Subject};
 use backstitch_core::capture::AgentEvent;
+use backstitch_core::{Result, Workspace};
+
+use crate::control::words;
 
 /// Time that an agent waits for a hook whose entry does not say so.
 const DEFAULT_HOOK_TIMEOUT: Duration = Duration::from_mins(1);
+/// Time for which a call is held whose agent sets no limit.
+const LONGEST: Duration = Duration::from_hours(24);
 /// Time before the agent's own limit at which a call is answered.
 const MARGIN: Duration = Duration::from_secs(10);
 
@@ -28,6 +33,29 @@ pub struct GateCheck<'a> {
     pub process: Option<ProcessId>,
     /// True if the session works in another workspace, and its call reaches into this one.
     pub reaches_in: bool,
+    /// Set where the agent may call the call off while it is held.
+    pub call_off: Option<&'a CallOff>,
+}
+
+/// An agent's word that a call does not matter any longer. The gate hears it also if the call is held only afterwards.
+#[derive(Debug, Default)]
+pub struct CallOff(AtomicBool);
+
+impl CallOff {
+    pub fn is_called(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    /// Denies a call that is held at these workspaces, or will be.
+    pub fn call(&self, workspaces: &[Workspace], call: &str) -> Result<()> {
+        // first: a hold that begins after this sees it, and one that began before has its row
+        self.0.store(true, Ordering::SeqCst);
+        for workspace in workspaces {
+            let control = Control::open_for_hook(workspace)?;
+            control.pauses().call_off(call, &words::refused())?;
+        }
+        Ok(())
+    }
 }
 
 impl std::fmt::Debug for GateCheck<'_> {
@@ -36,6 +64,30 @@ impl std::fmt::Debug for GateCheck<'_> {
             .field("agent", &self.event.agent)
             .field("event", &self.event.name)
             .finish_non_exhaustive()
+    }
+}
+
+impl<'a> GateCheck<'a> {
+    /// An event of an agent that waits for the answer as long as it likes.
+    pub fn patient(
+        (subject, workspace): (Subject, &'a Workspace),
+        agent: &'a dyn Gated,
+        event: &'a AgentEvent,
+        process: Option<ProcessId>,
+        call_off: &'a CallOff,
+    ) -> Self {
+        Self {
+            subject,
+            workspace,
+            agent,
+            event,
+            payload: &[],
+            limit: Some(LONGEST),
+            started: Instant::now(),
+            process,
+            reaches_in: false,
+            call_off: Some(call_off),
+        }
     }
 }
 

@@ -3,13 +3,16 @@
 use std::time::{Duration, Instant};
 
 use backstitch_control::{
-    Control, HeldCall, Hold, PauseDecision, PauseId, PauseOutcome, PauseState, WaitResult,
+    CALLED_OFF, Control, HeldCall, Hold, PauseDecision, PauseId, PauseOutcome, PauseState,
+    WaitResult,
 };
 use backstitch_core::config::Unattended;
 use backstitch_core::{Result, Workspace};
 
+use super::event::CallOff;
 use crate::control::evaluate::Evaluation;
-use crate::control::silence::{SilenceLimits, SilentState};
+use crate::control::silence::{HoldEnd, SilenceLimits};
+use crate::control::words;
 
 /// Interval at which a running evaluation is looked at.
 const EVALUATION_TICK: Duration = Duration::from_millis(5);
@@ -23,44 +26,30 @@ pub(super) struct Holder<'a> {
     pub unattended: Option<Unattended>,
     /// The time after which the agent would hear no answer.
     pub last_moment: Instant,
-}
-
-/// The end of a held call.
-pub(super) enum HoldEnd {
-    Decided(PauseDecision),
-    /// It is denied for now, with these words for the model.
-    Parked {
-        message: String,
-    },
-    /// The agent no longer waits for an answer.
-    AgentGone,
-    /// Another process ended the pause.
-    Ended,
+    pub call_off: Option<&'a CallOff>,
 }
 
 impl Holder<'_> {
     pub fn wait(&self, hold: &mut Hold) -> Result<HoldEnd> {
         let limit = Some(self.last_moment);
         let limits = SilenceLimits::new(self.workspace, self.unattended, Instant::now(), limit);
+        let id = hold.id;
         hold.evaluates = true;
-        let mut running = None;
-        loop {
-            let until = match limits.look(self.control, hold.id, self.held)? {
-                SilentState::Held { until } => until,
-                // the row says it
-                SilentState::Decided => None,
-                SilentState::Parked { message } => return Ok(HoldEnd::Parked { message }),
-            };
-            match self.wait_evaluating(hold, &mut running, until)? {
-                WaitResult::Decided(decision) => return Ok(HoldEnd::Decided(decision)),
-                WaitResult::AgentGone => {
-                    self.abandon(hold.id);
-                    return Ok(HoldEnd::AgentGone);
-                }
-                WaitResult::Timeout => {}
-                WaitResult::Ended(_) | WaitResult::Eval => return Ok(HoldEnd::Ended),
-            }
+        if self.call_off.is_some_and(CallOff::is_called) {
+            let message = words::refused();
+            let denied = PauseDecision::Deny { message };
+            self.control
+                .pauses()
+                .decide_alone(id, &denied, CALLED_OFF)?;
         }
+        let mut running = None;
+        let end = limits.hold(self.control, (id, self.held), None, |until| {
+            self.wait_evaluating(hold, &mut running, until)
+        })?;
+        if end == HoldEnd::AgentGone {
+            self.abandon(id);
+        }
+        Ok(end)
     }
 
     /// A decision ends an evaluation that is under way.
@@ -78,7 +67,10 @@ impl Holder<'_> {
             match waited {
                 WaitResult::Eval => *running = self.start_evaluation(hold.id)?,
                 WaitResult::Timeout if is_early => {}
-                other => return Ok(other),
+                WaitResult::Decided(_)
+                | WaitResult::Timeout
+                | WaitResult::AgentGone
+                | WaitResult::Ended => return Ok(waited),
             }
         }
     }

@@ -22,10 +22,11 @@ use backstitch_core::config::Unattended;
 use backstitch_core::{Result, Workspace};
 
 use super::named::by_call;
+use super::silence::HoldEnd;
 use super::{follow_renames, input, words};
 use call::GateCall;
-pub use event::GateCheck;
-use holder::{HoldEnd, Holder};
+pub use event::{CallOff, GateCheck};
+use holder::Holder;
 pub use outcome::GateOutcome;
 use verdict::{StopAction, Verdict};
 
@@ -224,6 +225,7 @@ impl GateCheck<'_> {
             held,
             unattended,
             last_moment: self.last_moment(),
+            call_off: self.call_off,
         };
         let outcome = match holder.wait(&mut hold) {
             Ok(HoldEnd::Decided(decision)) => self.decided(hold.id, &decision, held),
@@ -232,7 +234,9 @@ impl GateCheck<'_> {
                 abandoned: true,
                 ..GateOutcome::default()
             },
-            Ok(HoldEnd::Ended) => self.refused(&words::cannot_hold("its pause was ended")),
+            Ok(HoldEnd::Ended | HoldEnd::TimedOut) => {
+                self.refused(&words::cannot_hold("its pause was ended"))
+            }
             Err(error) => self.not_held(&error),
         };
         GateOutcome {

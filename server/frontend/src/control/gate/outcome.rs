@@ -2,7 +2,7 @@
 
 use backstitch_agents::Answer;
 use backstitch_control::{
-    Ability, CallMoment, Control, HeldCall, Hold, PauseDecision, PauseId, PauseOutcome, PauseState,
+    Ability, CallMoment, Control, HeldCall, Hold, PauseDecision, PauseId, PauseOutcome,
 };
 use backstitch_core::Workspace;
 use backstitch_core::capture::EventKind;
@@ -45,12 +45,7 @@ impl GateOutcome {
         if let Some((id, outcome)) = self.pause
             && let Ok(control) = Control::open_for_hook(workspace)
         {
-            let state = match outcome {
-                PauseOutcome::Asked => PauseState::Handed,
-                PauseOutcome::Parked => PauseState::Parked,
-                _ => PauseState::Answered,
-            };
-            let _ = control.pauses().end(id, state, Some(outcome));
+            let _ = control.pauses().end(id, outcome.state(), Some(outcome));
         }
         self.hold = None;
     }
