@@ -77,15 +77,17 @@ impl Undone {
         if let Some(args) = refusal {
             return Err(self.refused(&args));
         }
-        match state {
-            Some(PauseState::Held | PauseState::Decided) if is_late => Err(self.late()),
-            Some(PauseState::Held | PauseState::Decided) => {
-                control.pauses().notice_lost()?;
-                Ok(None)
-            }
-            Some(PauseState::Answered) => Ok(Some(())),
-            _ => Err(self.holder_gone()),
+        if state == Some(PauseState::Answered) {
+            return Ok(Some(()));
         }
+        if !state.is_some_and(PauseState::has_holder) {
+            return Err(self.holder_gone());
+        }
+        if is_late {
+            return Err(self.late());
+        }
+        control.pauses().notice_lost()?;
+        Ok(None)
     }
 
     fn is_proposal(&self) -> bool {

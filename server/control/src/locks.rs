@@ -26,10 +26,8 @@ impl Control {
     /// True if no bridge has had the pause of a living program for a while. Requires its lock.
     pub(super) fn is_orphan(&self, pause: &Pause) -> bool {
         // a program that evaluates an expression looks at its bridge only afterwards
-        let limit = match pause.state {
-            PauseState::Decided => ORPHAN * 15,
-            _ => ORPHAN,
-        };
+        let evaluates = pause.state == PauseState::Decided;
+        let limit = if evaluates { ORPHAN * 15 } else { ORPHAN };
         let mark = self.lock_path(pause.id).with_extension("orphan");
         if let Ok(since) = std::fs::metadata(&mark).and_then(|found| found.modified()) {
             return since.elapsed().is_ok_and(|time| time > limit);

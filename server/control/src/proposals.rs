@@ -5,7 +5,7 @@ use serde_json::json;
 use super::Control;
 use super::decided::REFUSED;
 use super::hold::Hold;
-use super::pause::{HeldCall, PauseId, PauseOutcome, PauseState};
+use super::pause::{HeldCall, PauseId, PauseOutcome};
 use backstitch_core::process::ProcessId;
 
 use super::tables::command::{self, NewCommand};
@@ -33,13 +33,9 @@ impl Proposals<'_> {
     pub fn end(&self, id: PauseId, session: &str, outcome: PauseOutcome) -> Result<()> {
         self.control
             .write(|conn| breakpoint::delete_steps(conn, session))?;
-        let state = match outcome {
-            PauseOutcome::Ended => PauseState::Ended,
-            _ => PauseState::Answered,
-        };
         self.control
             .pauses()
-            .end(id, state, Some(outcome))
+            .end(id, outcome.state(), Some(outcome))
             .map(drop)
     }
 

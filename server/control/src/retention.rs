@@ -2,10 +2,10 @@
 
 use rusqlite::Connection;
 
+use super::Control;
 use super::armed::Armed;
 use super::tables::pause::{PARKED, PauseFilter};
 use super::tables::{breakpoint, command, hit, message, meta, object, pause, program, repl};
-use super::{Control, PauseState};
 use backstitch_core::Result;
 use backstitch_core::process::ProcessId;
 use backstitch_core::sqlite;
@@ -100,9 +100,7 @@ impl Control {
     /// Number of calls that are held now.
     pub fn held(&self) -> Result<usize> {
         let open = self.pauses().list(PauseFilter::Open)?;
-        let is_held =
-            |pause: &&super::Pause| matches!(pause.state, PauseState::Held | PauseState::Decided);
-        Ok(open.iter().filter(is_held).count())
+        Ok(open.iter().filter(|one| one.state.has_holder()).count())
     }
 
     /// Removes everything. Requires that no call is held.

@@ -320,27 +320,35 @@ pub fn nothing_done(plan: &Plan) -> NothingDone {
             | GapKind::Unreadable
             | GapKind::Special
             | GapKind::Unsaved
-            | GapKind::VersionControl
-                if !skipped =>
-            {
-                note(&gap.detail, name(path));
+            | GapKind::VersionControl => {
+                if !skipped {
+                    note(&gap.detail, name(path));
+                }
             }
-            _ => {}
+            GapKind::Ignored
+            | GapKind::Outside
+            | GapKind::Excluded
+            | GapKind::Failed
+            | GapKind::Pending
+            | GapKind::Unknown
+            | GapKind::HardLink
+            | GapKind::GitHead
+            | GapKind::Attributes
+            | GapKind::Directory => {}
         }
     }
     let mut sentences = Vec::new();
     for (why, paths) in stays {
         sentences.push(format!("{}: {why}", named(paths)));
     }
-    for (paths, are) in [(gone, "gone"), (changed, "changed")] {
+    let verbs = [
+        (gone, ["is gone, and was", "are gone, and were"]),
+        (changed, ["has changed, and was", "have changed, and were"]),
+    ];
+    for (paths, [one, many]) in verbs {
         if !paths.is_empty() {
             let count = render::plural(paths.len(), "ignored path", "ignored paths");
-            let verb = match (are, paths.len()) {
-                ("gone", 1) => "is gone, and was",
-                ("gone", _) => "are gone, and were",
-                (_, 1) => "has changed, and was",
-                _ => "have changed, and were",
-            };
+            let verb = if paths.len() == 1 { one } else { many };
             sentences.push(format!("{count} {verb} not recorded: {}", named(paths)));
         }
     }

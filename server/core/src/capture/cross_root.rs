@@ -40,7 +40,14 @@ impl Capture<&mut Engine> {
                     failed,
                 })
             }
-            _ => {
+            EventKind::SessionStart { .. }
+            | EventKind::Prompt { .. }
+            | EventKind::BatchEnd
+            | EventKind::SubagentStop
+            | EventKind::Stop { .. }
+            | EventKind::SessionEnd
+            | EventKind::Compact
+            | EventKind::Other => {
                 if let Some(end) = end_of_thread(e) {
                     for (_, dir) in self.roots_with_open_calls(e)? {
                         self.record_elsewhere(&dir, &end);
@@ -176,6 +183,14 @@ fn end_of_thread(e: &AgentEvent) -> Option<AgentEvent> {
         | EventKind::BatchEnd
         | EventKind::SubagentStop
         | EventKind::Stop { .. } => Some(e.clone()),
-        _ => None,
+        EventKind::Prompt {
+            synthetic: true, ..
+        }
+        | EventKind::Before(_)
+        | EventKind::Announced { .. }
+        | EventKind::Starts(_)
+        | EventKind::After { .. }
+        | EventKind::Compact
+        | EventKind::Other => None,
     }
 }

@@ -68,6 +68,26 @@ pub enum EventKind {
     Other,
 }
 
+impl EventKind {
+    /// The call of an event that tells of one.
+    pub fn call(&self) -> Option<&ToolCall> {
+        match self {
+            Self::Before(call)
+            | Self::Announced { call, .. }
+            | Self::Starts(call)
+            | Self::After { call, .. } => Some(call),
+            Self::SessionStart { .. }
+            | Self::Prompt { .. }
+            | Self::BatchEnd
+            | Self::SubagentStop
+            | Self::Stop { .. }
+            | Self::SessionEnd
+            | Self::Compact
+            | Self::Other => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct ToolCall {
     /// The agent's own id of the call; without one, calls are matched by thread and tool.

@@ -50,20 +50,23 @@ pub(crate) fn find(
     of: Option<OpId>,
 ) -> Result<OperationSubject> {
     let raw = || OperationSubject::Other(kind, target.to_owned());
-    Ok(match (kind, of) {
-        (OpKind::Undo | OpKind::Redo, Some(of)) => {
-            let done = super::operation(conn, of)?;
-            let about = Box::new(of_operation(conn, here, &done)?);
-            match kind {
-                OpKind::Redo => OperationSubject::Redo(about, limits.clone()),
-                _ => OperationSubject::Undo(about, limits.clone()),
-            }
+    let done = |of: Option<OpId>| {
+        let done = of.map(|of| super::operation(conn, of)).transpose()?;
+        let about = done.map(|done| of_operation(conn, here, &done));
+        about.map(|about| about.map(Box::new)).transpose()
+    };
+    Ok(match kind {
+        OpKind::Undo => {
+            done(of)?.map_or_else(raw, |done| OperationSubject::Undo(done, limits.clone()))
         }
-        (OpKind::Rewind, _) => match named(conn, here, target)? {
+        OpKind::Redo => {
+            done(of)?.map_or_else(raw, |done| OperationSubject::Redo(done, limits.clone()))
+        }
+        OpKind::Rewind => match named(conn, here, target)? {
             Some(state) => OperationSubject::Rewind(state, limits.clone()),
             None => raw(),
         },
-        (OpKind::Revert, _) => {
+        OpKind::Revert => {
             let words = target.split([' ', ',']).filter(|word| !word.is_empty());
             let states: Result<Option<Vec<_>>> =
                 words.map(|word| named(conn, here, word)).collect();
@@ -71,8 +74,8 @@ pub(crate) fn find(
                 OperationSubject::Revert(states, limits.clone())
             })
         }
-        (OpKind::Switch, _) => OperationSubject::Switch(target.to_owned()),
-        _ => raw(),
+        OpKind::Switch => OperationSubject::Switch(target.to_owned()),
+        OpKind::Fork | OpKind::Branch | OpKind::Tag | OpKind::Save => raw(),
     })
 }
 

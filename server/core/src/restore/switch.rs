@@ -30,13 +30,16 @@ impl PlanBuilder<'_> {
             .of
             .map(|op| history::operation(conn, op))
             .transpose()?;
-        let carried = match (&done, turnout.kind) {
-            (Some(done), OpKind::Redo) => engine.restore().carried_by(done)?,
-            _ if turnout.carry => engine.restore().users_edits(&ancestry, self.head)?,
-            _ => EditsByFile::new(),
+        let is_of = |kind| done.as_ref().filter(|_| turnout.kind == kind);
+        let carried = if let Some(done) = is_of(OpKind::Redo) {
+            engine.restore().carried_by(done)?
+        } else if turnout.carry {
+            engine.restore().users_edits(&ancestry, self.head)?
+        } else {
+            EditsByFile::new()
         };
         let mut brought = BTreeMap::new();
-        if let (Some(done), OpKind::Undo) = (&done, turnout.kind) {
+        if let Some(done) = is_of(OpKind::Undo) {
             self.uncarry(&ancestry, done)?;
             brought = engine.restore().brought_by(done)?;
         }

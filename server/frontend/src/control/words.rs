@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use backstitch_agents as agents;
 use backstitch_control::{
-    Attempt, BreakpointId, BreakpointSpec, HeldCall, Pause, PauseDecision, PauseState, Subject,
+    Attempt, BreakpointId, BreakpointSpec, HeldCall, Pause, PauseDecision, PauseOutcome,
+    PauseState, Subject,
 };
 use backstitch_protocol::{CallFile, Text};
 use serde_json::Value;
@@ -307,7 +308,8 @@ pub fn state(pause: &Pause) -> String {
             (Subject::Call | Subject::Edit, _) => "given up by the agent".to_owned(),
         },
         (PauseState::Expired, _) => "expired".to_owned(),
-        (_, Some(outcome)) => outcome.name().to_owned(),
-        (_, None) => "ended".to_owned(),
+        (PauseState::Answered | PauseState::Used | PauseState::Handed, outcome) => {
+            outcome.map_or("ended", PauseOutcome::name).to_owned()
+        }
     }
 }

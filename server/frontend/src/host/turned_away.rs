@@ -39,13 +39,15 @@ impl TurnedAway {
 
     /// Notes an event of a session that could not be placed. A failure costs the note alone.
     pub fn note(state: &Path, event: &AgentEvent, cwd: &Path, reason: &str) {
-        let known = Self::of(state, &event.agent, &event.session);
-        let (prompt, prompt_id) = match &event.kind {
-            EventKind::Prompt {
-                text,
-                synthetic: false,
-            } => (Some(text.clone()), event.prompt_id.clone()),
-            _ => known.map_or((None, None), |known| (known.prompt, known.prompt_id)),
+        let (prompt, prompt_id) = if let EventKind::Prompt {
+            text,
+            synthetic: false,
+        } = &event.kind
+        {
+            (Some(text.clone()), event.prompt_id.clone())
+        } else {
+            let known = Self::of(state, &event.agent, &event.session);
+            known.map_or((None, None), |known| (known.prompt, known.prompt_id))
         };
         let note = Self {
             agent: event.agent.clone(),

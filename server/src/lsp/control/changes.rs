@@ -194,18 +194,27 @@ pub fn compare(announced: &mut Announced, rows: &ControlRows) -> PauseChanges {
     let mut changes = PauseChanges::default();
     for pause in &rows.open {
         let now = ToldPause::of(pause);
-        match (announced.open.get(&pause.id), pause.state) {
-            (Some(told), _) if *told == now => continue,
-            (Some(told), PauseState::Held) if told.state == PauseState::Held => {
+        let before = announced.open.get(&pause.id);
+        if before.is_some_and(|told| *told == now) {
+            continue;
+        }
+        let is_same = before.is_some_and(|told| told.state == pause.state);
+        match pause.state {
+            PauseState::Held | PauseState::Parked if is_same => {
                 changes.changed.push(pause.clone());
             }
-            (_, PauseState::Held) => changes.new.push(pause.clone()),
-            (Some(told), PauseState::Parked) if told.state == PauseState::Parked => {
-                changes.changed.push(pause.clone());
-            }
-            (Some(_), PauseState::Parked) => changes.over.push(pause.clone()),
+            PauseState::Held => changes.new.push(pause.clone()),
+            PauseState::Parked if before.is_some() => changes.over.push(pause.clone()),
             // one that was parked before this server came is in the lists
-            _ => {}
+            PauseState::Parked
+            | PauseState::Decided
+            | PauseState::Answered
+            | PauseState::Used
+            | PauseState::Expired
+            | PauseState::Handed
+            | PauseState::Ended
+            | PauseState::Lost
+            | PauseState::Slipped => {}
         }
         announced.open.insert(pause.id, now);
     }

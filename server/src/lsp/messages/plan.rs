@@ -161,7 +161,19 @@ fn gaps(plan: &Plan) -> Vec<String> {
                     format!("{files} with unsaved text, left as {left}")
                 }
                 GapKind::Unknown => format!("{files} whose state then is unknown"),
-                other => format!("{files} ({})", plain(other)),
+                GapKind::TooLarge
+                | GapKind::Outside
+                | GapKind::Excluded
+                | GapKind::Unreadable
+                | GapKind::Special
+                | GapKind::Failed
+                | GapKind::Pending
+                | GapKind::HardLink
+                | GapKind::GitHead
+                | GapKind::Attributes
+                | GapKind::Directory
+                | GapKind::VersionControl
+                | GapKind::Ignored => format!("{files} ({})", plain(kind)),
             }
         })
         .collect()

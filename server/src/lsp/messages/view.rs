@@ -64,9 +64,11 @@ pub fn gaps(all: &[Gap]) -> String {
     let row = |gap: &Gap| {
         let path = gap.path.as_deref().map(String::from_utf8_lossy);
         let path = path.unwrap_or_default();
-        let more = match gap.kind {
-            GapKind::Uncertain => " (`uncertain: take` includes it)",
-            _ => "",
+        let is_choice = gap.kind == GapKind::Uncertain;
+        let more = if is_choice {
+            " (`uncertain: take` includes it)"
+        } else {
+            ""
         };
         format!("{:<12}{path}  {}{more}\n", gap.kind.name(), gap.detail)
     };

@@ -197,10 +197,8 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                 continue;
             }
             // a redo represents the operation that it repeated
-            let op = match (op.kind, op.of) {
-                (OpKind::Redo, Some(of)) => history::operation(conn, of)?,
-                _ => op,
-            };
+            let repeated = op.of.filter(|_| op.kind == OpKind::Redo);
+            let op = repeated.map_or(Ok(op), |of| history::operation(conn, of))?;
             if op.undone_by.is_some() || self.is_already_undone(ancestry, &op, head)? {
                 continue;
             }
@@ -243,15 +241,21 @@ fn newest_to_redo(conn: &Connection, here: Here) -> Result<OpId> {
         if !op.is_finished() || op.kind.is_aside() || op.root != here.root {
             continue;
         }
-        match (op.kind, op.of) {
+        match op.kind {
             // a part of it can be done again, and then the rest
-            (OpKind::Redo, Some(_)) if !op.limits.is_none() => {}
-            (OpKind::Redo, Some(of)) => {
-                redone.insert(of);
+            OpKind::Redo => redone.extend(op.of.filter(|_| op.limits.is_none())),
+            OpKind::Undo => {
+                if let Some(of) = op.of.filter(|of| !redone.remove(of)) {
+                    return Ok(of);
+                }
             }
-            (OpKind::Undo, Some(of)) if !redone.remove(&of) => return Ok(of),
-            (OpKind::Undo, _) => {}
-            _ => return Err(nothing()),
+            OpKind::Rewind
+            | OpKind::Revert
+            | OpKind::Switch
+            | OpKind::Fork
+            | OpKind::Branch
+            | OpKind::Tag
+            | OpKind::Save => return Err(nothing()),
         }
     }
     Err(nothing())

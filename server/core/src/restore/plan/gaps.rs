@@ -186,9 +186,12 @@ impl PlanBuilder<'_> {
     fn note_unreadable_files(&mut self) -> Result<()> {
         let root = self.engine.here.root;
         for item in root::scan::coverage(&self.engine.store.conn, root)?.items {
-            let kind = match item.reason {
-                Reason::Unreadable => GapKind::Unreadable,
-                Reason::Special => GapKind::Special,
+            let (kind, detail) = match item.reason {
+                Reason::Unreadable => (
+                    GapKind::Unreadable,
+                    "its current content cannot be captured; it stays as it is",
+                ),
+                Reason::Special => (GapKind::Special, IN_ITS_PLACE),
                 _ => continue,
             };
             let Some(path) = RelPath::new(item.path) else {
@@ -199,10 +202,6 @@ impl PlanBuilder<'_> {
             let bytes = Some(path.bytes().to_vec());
             let is_named = self.plan.gaps.iter().any(|g| g.path == bytes);
             if is_file && !is_named && self.is_in_scope(&path) {
-                let detail = match kind {
-                    GapKind::Special => IN_ITS_PLACE,
-                    _ => "its current content cannot be captured; it stays as it is",
-                };
                 self.plan.gaps.push(Gap {
                     path: bytes,
                     kind,

@@ -88,11 +88,18 @@ impl<E: Deref<Target = Engine>> Restore<E> {
     /// Returns the head of this branch when this root switched to it. None: the root has always been on it.
     fn came_here_at(&self) -> Result<Option<NodeId>> {
         let all = history::operations(&self.engine.store.conn)?;
-        let stands = |op: &Operation| match (op.kind, op.of) {
-            (OpKind::Switch, _) => op.undone_by.is_none(),
-            (OpKind::Redo, Some(of)) => all.iter().any(|o| o.id == of && o.undone_by.is_none()),
-            // an undo returns to the state before the switch
-            _ => false,
+        let is_kept = |of| all.iter().any(|o| o.id == of && o.undone_by.is_none());
+        // an undo returns to the state before the switch
+        let stands = |op: &Operation| match op.kind {
+            OpKind::Switch => op.undone_by.is_none(),
+            OpKind::Redo => op.of.is_some_and(is_kept),
+            OpKind::Rewind
+            | OpKind::Revert
+            | OpKind::Undo
+            | OpKind::Fork
+            | OpKind::Branch
+            | OpKind::Tag
+            | OpKind::Save => false,
         };
         let came = all.iter().find(|op| {
             op.root == self.engine.here.root
