@@ -273,3 +273,61 @@ impl GateCheck<'_> {
         outcome.answer.note = Some(all.join("\n\n"));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use backstitch_agents::agent;
+    use backstitch_control::{AnyKind, NewBreakpoint, PauseFilter, Subject, armed_at};
+    use backstitch_core::WorkspaceKind;
+    use backstitch_core::capture::{Effect, ToolCall};
+
+    use super::*;
+
+    /// An agent calls its call off before the hold begins: nobody else would ever end it.
+    #[test]
+    fn a_call_that_is_called_off_before_its_hold_is_denied() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let workspace = Workspace {
+            root: dir.path().join("project"),
+            store_dir: dir.path().join("store"),
+            shared: false,
+            kind: WorkspaceKind::Project,
+        };
+        std::fs::create_dir(&workspace.root).expect("a root");
+        let control = Control::open(&workspace).expect("a database");
+        let next = NewBreakpoint::of(AnyKind {}.into(), "test");
+        control.breakpoints().add(next).expect("a breakpoint");
+        let call = ToolCall {
+            id: Some("c1".to_owned()),
+            tool: "Bash".to_owned(),
+            input: br#"{"command":"make"}"#.to_vec(),
+            effect: Effect::Any { background: false },
+        };
+        let event = AgentEvent {
+            agent: "claude-code".to_owned(),
+            session: "s1".to_owned(),
+            transcript: None,
+            prompt_id: None,
+            subagent: None,
+            cwd: Some(workspace.root.clone()),
+            process: None,
+            other_hooks: None,
+            name: "PreToolUse".to_owned(),
+            kind: EventKind::Before(call),
+        };
+        let call_off = CallOff::default();
+        call_off
+            .call(std::slice::from_ref(&workspace), "c1")
+            .expect("it is called off");
+        let agent = agent("claude-code").expect("an agent");
+        let about = (Subject::Call, &workspace);
+        let gate = GateCheck::patient(about, &agent, &event, None, &call_off);
+        let outcome = gate.check(armed_at(&workspace).expect("armed"));
+        assert!(outcome.prevented, "{outcome:?}");
+        let open = control.pauses().list(PauseFilter::Open).expect("pauses");
+        assert!(
+            open.iter().all(|pause| pause.decision.is_some()),
+            "{open:?}"
+        );
+    }
+}
