@@ -78,6 +78,14 @@ def in_no_layer(layers, all_files):
     return sorted({file.path for file in all_files if file.crate in layers and file.module and not place(layers, file)})
 
 
+def unknown(layers, all_files):
+    """Names of layers that no module has."""
+    known = {(file.crate, "/".join(file.module[: depth + 1])) for file in all_files for depth in range(len(file.module))}
+    for crate, rows in layers.items():
+        for names, _ in rows:
+            yield from (f"tests/structure.layers: [{crate}] {name}" for name in names if (crate, name) not in known)
+
+
 # ---- circles ----------------------------------------------------------------------------------------------------------
 
 

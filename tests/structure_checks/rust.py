@@ -177,19 +177,45 @@ def expand(tree):
 
 def files():
     """All modules of the crates that are part of the product, by crate and path."""
-    found = {}
+    return walk()[0]
+
+
+TEXT = re.compile(r'include_str!\("([^"]+)"\)')
+
+
+def unnamed():
+    """Files of the crates that no `mod` line names, so that no rule sees them."""
+    _, seen = walk()
+    for folder in CRATES:
+        for above, _, names in os.walk(os.path.join(ROOT, folder, "src")):
+            for name in sorted(names):
+                path = os.path.relpath(os.path.join(above, name), ROOT)
+                if name.endswith(".rs") and name != "main.rs" and path not in seen:
+                    yield path
+
+
+def walk():
+    """The modules of the product by crate and path, and the paths of all modules, tests included."""
+    found, seen = {}, set()
     for folder, crate in CRATES.items():
         source = os.path.join(folder, "src")
-        pending = [(path, []) for path in (f"{source}/lib.rs",) if os.path.exists(os.path.join(ROOT, path))]
+        pending = [(path, [], False) for path in (f"{source}/lib.rs",) if os.path.exists(os.path.join(ROOT, path))]
         while pending:
-            path, module = pending.pop()
-            file = found[(crate, *module)] = File(folder, path, module)
+            path, module, is_test = pending.pop()
+            file = File(folder, path, module)
+            seen.add(path)
+            # a text of the program, as a template
+            seen |= {os.path.normpath(os.path.join(os.path.dirname(path), text)) for text in TEXT.findall(file.source)}
+            if not is_test:
+                found[(crate, *module)] = file
             folder_of = source + "".join("/" + name for name in module)
-            for name in sorted(file.modules - file.test_modules):
+            declared = set(re.findall(r"\bmod\s+(\w+)\s*;", file.source))
+            for name in sorted(declared | file.modules):
+                is_own = is_test or name not in file.modules or name in file.test_modules
                 for candidate in (f"{folder_of}/{name}.rs", f"{folder_of}/{name}/mod.rs"):
                     if os.path.exists(os.path.join(ROOT, candidate)):
-                        pending.append((candidate, [*module, name]))
-    return found
+                        pending.append((candidate, [*module, name], is_own))
+    return found, seen
 
 
 def target(all_files, names, seen=()):

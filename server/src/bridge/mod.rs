@@ -11,9 +11,8 @@ mod session;
 use std::io::{BufRead as _, Read as _, stdin};
 
 use backstitch_control::Control;
+use backstitch_core::Workspace;
 
-use crate::cli::context;
-use crate::cli::options::GlobalArgs;
 use crate::terminal::error::{CliError, CliResult};
 use server::Bridge;
 
@@ -21,8 +20,7 @@ use server::Bridge;
 const MAX_MESSAGE: usize = 32 << 20;
 
 /// Serves one program until it ends.
-pub fn run(global: &GlobalArgs) -> CliResult<()> {
-    let workspace = context::find(global)?;
+pub fn run(workspace: Workspace) -> CliResult<()> {
     let control = Control::open(&workspace)?;
     let bridge = Bridge::new(workspace, control);
     let mut input = stdin().lock();

@@ -57,7 +57,7 @@ fn dispatch(cli: Cli, out: &Out) -> CliResult<ExitCode> {
             Ok(())
         }
         CliCommand::Lsp(options) => serve(options, global),
-        CliCommand::Bridge(_) => bridge::run(global),
+        CliCommand::Bridge(_) => bridge::run(cli::context::find(global)?),
         CliCommand::Mcp(_) => serve_agent(global),
         CliCommand::Doctor(_) => doctor::run(global, out),
         CliCommand::Init(options) => store::init::init(global, options.dir.as_deref(), out),
