@@ -109,7 +109,10 @@ async fn hold(
         Poll::Pending => held.as_mut().poll(context).map(Some),
     });
     let Some(outcome) = outcome.await else {
-        give_up(&handle, call_off, id).await;
+        if give_up(&handle, call_off, id).await {
+            // its pause has its end before the answer
+            let _ = held.await;
+        }
         return Err(Failure::cancelled());
     };
     let outcome = outcome.map_err(|error| {
@@ -128,15 +131,16 @@ async fn hold(
     Err(Failure::new(FailureKind::Refused, reason))
 }
 
-/// Denies a held edit whose request was cancelled.
-async fn give_up(handle: &WorkspaceHandle, call_off: Arc<CallOff>, call: String) {
+/// Denies a held edit whose request was cancelled. Returns false if that failed.
+async fn give_up(handle: &WorkspaceHandle, call_off: Arc<CallOff>, call: String) -> bool {
     let workspaces = [handle.workspace().clone()];
     let denied = tokio::task::spawn_blocking(move || call_off.call(&workspaces, &call));
     match denied.await {
-        Ok(Ok(())) => {}
+        Ok(Ok(())) => return true,
         Ok(Err(error)) => tracing::warn!("a cancelled edit cannot be denied: {error}"),
         Err(error) => tracing::error!("the gate: {error}"),
     }
+    false
 }
 
 /// A number that no other edit of any server has.
