@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { binaries, oldestFirst, spans, together } from "../src/compare/spans.ts";
+import { binaries, oldestFirst, spans, stepPairs } from "../src/compare/spans.ts";
 import { change, checkpoint } from "./checkpoints.ts";
 
 const of = (...changes: [string, ReturnType<typeof change>[]][]) =>
@@ -59,7 +59,7 @@ test("changes of others between two steps are excluded", () => {
     checkpoint("c5", "step", { changes: [change("b", "rename", { from: "a" }), change("c", "create")] }),
     checkpoint("c9", "step", { changes: [change("b", "modify"), change("c", "modify")] }),
   ];
-  const pairs = together(steps);
+  const pairs = stepPairs(steps);
   assert.deepEqual(
     pairs.map(({ path, last, next }) => [path, last, next.id]),
     [

@@ -9,7 +9,7 @@ pub const QUESTION: &str = "session/request_permission";
 
 /// An event for the record.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct ObservedEvent {
     pub event: AgentEvent,
     /// A call ran without a question of the agent, so that no breakpoint could hold it.
     pub unasked: bool,
@@ -29,13 +29,13 @@ pub struct Question {
 #[derive(Debug)]
 pub enum ProxyAct {
     /// The event is recorded. The line does not wait.
-    Record(Told),
+    Record(ObservedEvent),
     /// As `Record`, unless a question about the call comes right after it: then it does not run yet.
-    RecordSoon(Told),
+    RecordDelayed(ObservedEvent),
     /// Such an event of this session and call is not recorded.
     Withdraw(CallKey),
     /// The event is recorded before the line continues.
-    RecordFirst(Told),
+    RecordFirst(ObservedEvent),
     /// The line may be held.
     Ask(Box<Question>),
     /// Questions of this session are not held any longer: its turn is cancelled.

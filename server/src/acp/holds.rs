@@ -10,7 +10,7 @@ use backstitch_core::capture::AgentEvent;
 use super::acts::Question;
 use super::gated::{AcpAgent, cancellation, refusal};
 use super::pump::LineSink;
-use super::recording::Places;
+use super::recording::SessionWorkspaces;
 use super::traffic::Traffic;
 use crate::control::gate::{CallOff, Gate, GateCheck, GateOutcome, gates};
 use crate::host::agent_events::print;
@@ -18,7 +18,7 @@ use crate::host::agent_events::print;
 /// All questions that wait, and the ends of both sides.
 #[derive(Clone, Debug)]
 pub struct Holds {
-    pub places: Places,
+    pub workspaces: SessionWorkspaces,
     pub to_client: LineSink,
     pub to_agent: LineSink,
     pub traffic: Arc<Mutex<Traffic>>,
@@ -39,13 +39,13 @@ struct Held {
 
 impl Holds {
     pub fn new(
-        places: Places,
+        workspaces: SessionWorkspaces,
         (to_client, to_agent): (LineSink, LineSink),
         traffic: Arc<Mutex<Traffic>>,
         process: ProcessId,
     ) -> Self {
         Self {
-            places,
+            workspaces,
             to_client,
             to_agent,
             traffic,
@@ -56,7 +56,7 @@ impl Holds {
 
     /// Takes a question with its line. Returns the line if nothing is armed, so that it continues at once.
     pub fn ask(&self, question: Box<Question>, line: Vec<u8>) -> Option<Vec<u8>> {
-        let Ok(workspace) = self.places.of(&question.event, &mut None) else {
+        let Ok(workspace) = self.workspaces.of(&question.event, &mut None) else {
             return Some(line);
         };
         let adapter = AcpAgent::of(&question.event.agent);

@@ -32,7 +32,7 @@ use backstitch_core::launch;
 use holds::Holds;
 use message::AcpMessage;
 use pump::{LineSink, PeerLine, forward};
-use recording::{EventQueue, Places};
+use recording::{EventQueue, SessionWorkspaces};
 use traffic::{Traffic, read_text};
 
 /// Interval at which the agent's process is looked at.
@@ -99,13 +99,13 @@ pub fn run(options: AcpOptions) -> ExitCode {
     let process = ProcessId::of(child.id());
     let (to_client, to_agent) = (LineSink::new(own_stdout()), LineSink::new(stdin));
     let traffic = Arc::new(Mutex::new(Traffic::new(Path::new(program))));
-    let places = Places::new(options.workspace, options.store_dir);
-    let (recorder, recorded) = EventQueue::start(places.clone(), process);
+    let workspaces = SessionWorkspaces::new(options.workspace, options.store_dir);
+    let (recorder, recorded) = EventQueue::start(workspaces.clone(), process);
     let proxy = Proxy {
         traffic: Arc::clone(&traffic),
         recorder: Arc::new(recorder),
         holds: Holds::new(
-            places,
+            workspaces,
             (to_client.clone(), to_agent.clone()),
             traffic,
             process,
@@ -144,10 +144,10 @@ impl Proxy {
         let mut asks = None;
         for act in self.acts(side, &line) {
             match act {
-                ProxyAct::Record(told) => self.recorder.record(told),
-                ProxyAct::RecordSoon(told) => self.recorder.record_soon(told),
+                ProxyAct::Record(observed) => self.recorder.record(observed),
+                ProxyAct::RecordDelayed(observed) => self.recorder.record_delayed(observed),
                 ProxyAct::Withdraw(call) => self.recorder.withdraw(call),
-                ProxyAct::RecordFirst(told) => self.recorder.record_first(told),
+                ProxyAct::RecordFirst(observed) => self.recorder.record_first(observed),
                 ProxyAct::Say(text) => print(&text),
                 ProxyAct::Cancel(session) => self.holds.give_up(Some(&session)),
                 ProxyAct::Ask(question) => asks = Some(question),
@@ -178,13 +178,13 @@ impl Proxy {
         while !self.holds.is_empty() && Instant::now() < until {
             thread::sleep(TICK);
         }
-        let told = self
+        let observed = self
             .traffic
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .end_all();
-        for told in told {
-            self.recorder.record(told);
+        for observed in observed {
+            self.recorder.record(observed);
         }
         self.recorder.close();
         let _ = recorded.recv_timeout(LAST_EVENTS);
@@ -269,10 +269,10 @@ fn forward_signals(agent: u32) {
         (signal_hook::consts::SIGINT, rustix::process::Signal::INT),
         (signal_hook::consts::SIGHUP, rustix::process::Signal::HUP),
     ] {
-        let Ok((mut heard, told)) = UnixStream::pair() else {
+        let Ok((mut heard, observed)) = UnixStream::pair() else {
             return;
         };
-        if signal_hook::low_level::pipe::register(number, told).is_err() {
+        if signal_hook::low_level::pipe::register(number, observed).is_err() {
             return;
         }
         thread::spawn(move || {

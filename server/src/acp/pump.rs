@@ -109,7 +109,7 @@ pub fn forward(
         if count == 0 {
             return Ok(());
         }
-        let goes_on = if count as u64 == LONGEST && line.last() != Some(&b'\n') {
+        let continued = if count as u64 == LONGEST && line.last() != Some(&b'\n') {
             let is_read = forward_rest(line, &mut input, out)?;
             take(PeerLine::TooLong);
             is_read
@@ -121,7 +121,7 @@ pub fn forward(
                 None => !flushes || out.write(b"", true),
             }
         };
-        if !goes_on {
+        if !continued {
             return Ok(());
         }
     }

@@ -14,7 +14,7 @@ use backstitch_control::{ProcessId, Subject};
 use backstitch_core::capture::{AgentEvent, EventKind};
 use backstitch_core::{Workspace, record_gap};
 
-use super::acts::{CallKey, Told};
+use super::acts::{CallKey, ObservedEvent};
 use super::gated::AcpAgent;
 use crate::control::gate::{GateCheck, gates};
 use crate::host::agent_events::{EventPlace, panic_text, print};
@@ -22,17 +22,17 @@ use crate::host::agent_events::{EventPlace, panic_text, print};
 /// Events that wait for the thread, at most.
 const QUEUE: usize = 256;
 /// Time for which a line waits for its event.
-const PATIENCE: Duration = Duration::from_secs(5);
+const RECORD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time in which an event may be withdrawn.
-const GRACE: Duration = Duration::from_millis(100);
+const WITHDRAWAL_DELAY: Duration = Duration::from_millis(100);
 
 const LATE: &str =
     "acp: the record is behind the agent, so that an event has no exact state before it";
 
 /// The workspaces of sessions.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct SessionWorkspaces {
     workspace: Option<PathBuf>,
     store_dir: Option<PathBuf>,
     found: Arc<Mutex<HashMap<String, Workspace>>>,
@@ -43,7 +43,7 @@ pub struct Places {
 pub struct EventQueue {
     /// None: no more events come.
     queue: Mutex<Option<SyncSender<EventJob>>>,
-    places: Places,
+    workspaces: SessionWorkspaces,
     /// An event came too late: lines wait for no other until the queue is empty.
     is_behind: Arc<AtomicBool>,
 }
@@ -51,12 +51,12 @@ pub struct EventQueue {
 #[derive(Debug)]
 enum EventJob {
     /// The sender hears that the event is recorded.
-    Record(Told, Option<Sender<()>>),
-    Soon(Told),
+    Record(ObservedEvent, Option<Sender<()>>),
+    Delayed(ObservedEvent),
     Withdraw(CallKey),
 }
 
-impl Places {
+impl SessionWorkspaces {
     pub fn new(workspace: Option<PathBuf>, store_dir: Option<PathBuf>) -> Self {
         Self {
             workspace,
@@ -93,30 +93,30 @@ impl Places {
 
 impl EventQueue {
     /// Starts the thread. The receiver hears its end. `agent`: the agent's process.
-    pub fn start(places: Places, agent: ProcessId) -> (Self, Receiver<()>) {
+    pub fn start(workspaces: SessionWorkspaces, agent: ProcessId) -> (Self, Receiver<()>) {
         let (queue, jobs) = sync_channel(QUEUE);
         let (ended, end) = channel();
         let is_behind = Arc::new(AtomicBool::new(false));
         let recorder = Self {
             queue: Mutex::new(Some(queue)),
-            places: places.clone(),
+            workspaces: workspaces.clone(),
             is_behind: Arc::clone(&is_behind),
         };
         thread::spawn(move || {
-            record_all(&jobs, &places, agent, &is_behind);
+            record_all(&jobs, &workspaces, agent, &is_behind);
             drop(ended);
         });
         (recorder, end)
     }
 
     /// Has an event recorded some time.
-    pub fn record(&self, told: Told) {
-        self.send(EventJob::Record(told, None));
+    pub fn record(&self, observed: ObservedEvent) {
+        self.send(EventJob::Record(observed, None));
     }
 
     /// Has an event recorded, unless it is withdrawn right after it.
-    pub fn record_soon(&self, told: Told) {
-        self.send(EventJob::Soon(told));
+    pub fn record_delayed(&self, observed: ObservedEvent) {
+        self.send(EventJob::Delayed(observed));
     }
 
     /// Withdraws the last event, if it is one of this call.
@@ -125,16 +125,17 @@ impl EventQueue {
     }
 
     /// Has an event recorded, and waits for it.
-    pub fn record_first(&self, told: Told) {
-        let event = told.event.clone();
+    pub fn record_first(&self, observed: ObservedEvent) {
+        let event = observed.event.clone();
         let (done, recorded) = channel();
-        if !self.send(EventJob::Record(told, Some(done))) || self.is_behind.load(Ordering::Relaxed)
+        if !self.send(EventJob::Record(observed, Some(done)))
+            || self.is_behind.load(Ordering::Relaxed)
         {
             return;
         }
         // a thread that has ended hangs up
         let timeout = std::sync::mpsc::RecvTimeoutError::Timeout;
-        if recorded.recv_timeout(PATIENCE) == Err(timeout) {
+        if recorded.recv_timeout(RECORD_TIMEOUT) == Err(timeout) {
             self.is_behind.store(true, Ordering::Relaxed);
             self.lose(&event);
         }
@@ -146,14 +147,14 @@ impl EventQueue {
         let Some(queue) = queue.clone() else {
             return false;
         };
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + RECORD_TIMEOUT;
         loop {
             job = match queue.try_send(job) {
                 Ok(()) => return true,
                 Err(TrySendError::Full(job)) if Instant::now() < until => job,
                 Err(TrySendError::Full(job) | TrySendError::Disconnected(job)) => {
-                    if let EventJob::Record(told, _) | EventJob::Soon(told) = &job {
-                        self.lose(&told.event);
+                    if let EventJob::Record(observed, _) | EventJob::Delayed(observed) = &job {
+                        self.lose(&observed.event);
                     }
                     return false;
                 }
@@ -170,7 +171,7 @@ impl EventQueue {
 
     fn lose(&self, event: &AgentEvent) {
         print(LATE);
-        if let Ok(workspace) = self.places.of(event, &mut None) {
+        if let Ok(workspace) = self.workspaces.of(event, &mut None) {
             record_gap(&workspace, LATE);
         }
     }
@@ -179,15 +180,15 @@ impl EventQueue {
 /// Records the events until there is nobody to tell more.
 fn record_all(
     jobs: &Receiver<EventJob>,
-    places: &Places,
+    workspaces: &SessionWorkspaces,
     agent: ProcessId,
     is_behind: &AtomicBool,
 ) {
     let mut said = None;
-    let mut record = |told: &Told| {
+    let mut record = |observed: &ObservedEvent| {
         let mut warning = None;
         let recorded = catch_unwind(AssertUnwindSafe(|| {
-            record(told, places, agent, &mut warning)
+            record(observed, workspaces, agent, &mut warning)
         }));
         let error = match recorded {
             Ok(Ok(())) => warning,
@@ -200,63 +201,65 @@ fn record_all(
             said = Some(error);
         }
     };
-    let mut soon: Option<Told> = None;
+    let mut delayed: Option<ObservedEvent> = None;
     loop {
         let job = if let Ok(job) = jobs.try_recv() {
             Some(job)
         } else {
             is_behind.store(false, Ordering::Relaxed);
-            if soon.is_some() {
-                jobs.recv_timeout(GRACE).ok()
+            if delayed.is_some() {
+                jobs.recv_timeout(WITHDRAWAL_DELAY).ok()
             } else if let Ok(job) = jobs.recv() {
                 Some(job)
             } else {
                 return;
             }
         };
-        if let (Some(EventJob::Withdraw(call)), Some(told)) = (&job, &soon)
-            && call_of(told).as_ref() == Some(call)
+        if let (Some(EventJob::Withdraw(call)), Some(observed)) = (&job, &delayed)
+            && call_of(observed).as_ref() == Some(call)
         {
-            soon = None;
+            delayed = None;
         }
-        if let Some(told) = soon.take() {
-            record(&told);
+        if let Some(observed) = delayed.take() {
+            record(&observed);
         }
         match job {
-            Some(EventJob::Record(told, done)) => {
-                record(&told);
+            Some(EventJob::Record(observed, done)) => {
+                record(&observed);
                 drop(done);
             }
-            Some(EventJob::Soon(told)) => soon = Some(told),
+            Some(EventJob::Delayed(observed)) => delayed = Some(observed),
             Some(EventJob::Withdraw(_)) | None => {}
         }
     }
 }
 
 /// Returns the call of an event that announces one.
-fn call_of(told: &Told) -> Option<CallKey> {
-    let EventKind::Announced { call, .. } = &told.event.kind else {
+fn call_of(observed: &ObservedEvent) -> Option<CallKey> {
+    let EventKind::Announced { call, .. } = &observed.event.kind else {
         return None;
     };
     Some(CallKey {
-        session: told.event.session.clone(),
+        session: observed.event.session.clone(),
         call: call.id.clone()?,
     })
 }
 
 fn record(
-    told: &Told,
-    places: &Places,
+    observed: &ObservedEvent,
+    workspaces: &SessionWorkspaces,
     agent: ProcessId,
     warning: &mut Option<String>,
 ) -> Result<(), String> {
-    if matches!(told.event.kind, EventKind::Other) {
+    if matches!(observed.event.kind, EventKind::Other) {
         return Ok(());
     }
-    let workspace = places.of(&told.event, warning)?;
-    let recorded = places.place().record(&workspace, &told.event, warning);
-    if told.unasked {
-        notice_unasked(told, &workspace, agent);
+    let workspace = workspaces.of(&observed.event, warning)?;
+    let recorded = workspaces
+        .place()
+        .record(&workspace, &observed.event, warning);
+    if observed.unasked {
+        notice_unasked(observed, &workspace, agent);
     }
     recorded.map(drop).inspect_err(|error| {
         record_gap(&workspace, error);
@@ -264,13 +267,13 @@ fn record(
 }
 
 /// Notes a call that a breakpoint would have stopped, and that its agent ran without a question.
-fn notice_unasked(told: &Told, workspace: &Workspace, agent: ProcessId) {
-    let adapter = AcpAgent::of(&told.event.agent);
+fn notice_unasked(observed: &ObservedEvent, workspace: &Workspace, agent: ProcessId) {
+    let adapter = AcpAgent::of(&observed.event.agent);
     let gate = GateCheck {
         subject: Subject::Call,
         workspace,
         agent: &adapter,
-        event: &told.event,
+        event: &observed.event,
         payload: &[],
         limit: None,
         started: Instant::now(),
@@ -278,5 +281,5 @@ fn notice_unasked(told: &Told, workspace: &Workspace, agent: ProcessId) {
         reaches_in: false,
         call_off: None,
     };
-    gate.record_unasked_at(gates(workspace, &adapter, &told.event));
+    gate.record_unasked_at(gates(workspace, &adapter, &observed.event));
 }

@@ -8,7 +8,7 @@ use backstitch_control::now;
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolReport};
 use serde_json::json;
 
-use super::acts::{CallKey, ProxyAct, QUESTION, Question, Told};
+use super::acts::{CallKey, ObservedEvent, ProxyAct, QUESTION, Question};
 use super::message::{AcpMessage, Params, PermissionOption, ResultFields, ToolUpdate};
 use super::names;
 use super::report::FileText;
@@ -165,12 +165,12 @@ impl Traffic {
     }
 
     /// Takes the end of the agent.
-    pub fn end_all(&mut self) -> Vec<Told> {
+    pub fn end_all(&mut self) -> Vec<ObservedEvent> {
         let sessions: Vec<String> = self.sessions.keys().cloned().collect();
         let end = |session: String| {
-            let told = self.told(&session, "SessionEnd", EventKind::SessionEnd);
+            let observed = self.observed(&session, "SessionEnd", EventKind::SessionEnd);
             self.sessions.remove(&session);
-            told
+            observed
         };
         sessions.into_iter().map(end).collect()
     }
@@ -194,9 +194,9 @@ impl Traffic {
         self.agent_requests.insert(id.to_owned(), request);
     }
 
-    fn told(&self, session: &str, name: &str, kind: EventKind) -> Told {
+    fn observed(&self, session: &str, name: &str, kind: EventKind) -> ObservedEvent {
         let cwd = self.sessions.get(session).and_then(|at| at.cwd.clone());
-        Told {
+        ObservedEvent {
             event: AgentEvent {
                 agent: self.agent.clone(),
                 session: session.to_owned(),
@@ -220,12 +220,14 @@ impl Traffic {
             text,
             synthetic: false,
         };
-        let prompt = self.told(session, "session/prompt", kind);
+        let prompt = self.observed(session, "session/prompt", kind);
         let mut acts = vec![ProxyAct::RecordFirst(prompt)];
         if self.is_foreign {
             // its calls are not understood: changes until the next prompt are the session's, and uncertain
             let runs_on = EventKind::Stop { background: true };
-            acts.push(ProxyAct::RecordFirst(self.told(session, "Stop", runs_on)));
+            acts.push(ProxyAct::RecordFirst(
+                self.observed(session, "Stop", runs_on),
+            ));
         }
         acts
     }
@@ -323,15 +325,15 @@ impl Traffic {
                     at.newest.clear();
                 }
                 let stop = EventKind::Stop { background: false };
-                vec![ProxyAct::Record(self.told(&session, "Stop", stop))]
+                vec![ProxyAct::Record(self.observed(&session, "Stop", stop))]
             }
             ClientRequest::Close(session) => {
                 if message.is_error() {
                     return Vec::new();
                 }
-                let told = self.told(&session, "SessionEnd", EventKind::SessionEnd);
+                let observed = self.observed(&session, "SessionEnd", EventKind::SessionEnd);
                 self.sessions.remove(&session);
-                vec![ProxyAct::Record(told)]
+                vec![ProxyAct::Record(observed)]
             }
         }
     }
@@ -356,7 +358,7 @@ impl Traffic {
         let kind = EventKind::SessionStart {
             source: source.to_owned(),
         };
-        ProxyAct::Record(self.told(session, "SessionStart", kind))
+        ProxyAct::Record(self.observed(session, "SessionStart", kind))
     }
 
     /// Takes a message about a tool call.
@@ -392,11 +394,11 @@ impl Traffic {
                 at: now() - LATE_NEWS,
             };
             let is_pending = call.is_scanned() && progress == Some(CallProgress::Pending);
-            let told = self.told(session, "tool_call", announced);
+            let observed = self.observed(session, "tool_call", announced);
             return vec![if is_pending {
-                ProxyAct::RecordSoon(told)
+                ProxyAct::RecordDelayed(observed)
             } else {
-                ProxyAct::Record(told)
+                ProxyAct::Record(observed)
             }];
         }
         Vec::new()
@@ -441,10 +443,10 @@ impl Traffic {
         else {
             return Vec::new();
         };
-        let told = self.told(session, QUESTION, EventKind::Before(held));
+        let observed = self.observed(session, QUESTION, EventKind::Before(held));
         let ask = ProxyAct::Ask(Box::new(Question {
             id: id.to_owned(),
-            event: told.event,
+            event: observed.event,
             options,
         }));
         let withdraw = is_early.then_some(ProxyAct::Withdraw(key));
@@ -517,13 +519,13 @@ impl Traffic {
     }
 
     /// Returns the event that a call starts to write. `path`: this file alone.
-    fn starts(&mut self, key: &CallKey, name: &str, path: Option<&Path>) -> Told {
+    fn starts(&mut self, key: &CallKey, name: &str, path: Option<&Path>) -> ObservedEvent {
         let agent = self.agent.clone();
         let starts = self.call(key).map(|call| {
             call.started = true;
             EventKind::Starts(call.starting(&agent, &key.call, path))
         });
-        self.told(&key.session, name, starts.unwrap_or(EventKind::Other))
+        self.observed(&key.session, name, starts.unwrap_or(EventKind::Other))
     }
 
     /// Ends a call. None: it did nothing, or is not known.
@@ -555,10 +557,10 @@ impl Traffic {
             report,
             failed,
         };
-        let told = self.told(session, "tool_call_update", kind);
-        Some(ProxyAct::Record(Told {
+        let observed = self.observed(session, "tool_call_update", kind);
+        Some(ProxyAct::Record(ObservedEvent {
             unasked: !call.asked,
-            ..told
+            ..observed
         }))
     }
 }

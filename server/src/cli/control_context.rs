@@ -15,7 +15,7 @@ use crate::terminal::error::{CliError, CliResult};
 use crate::terminal::out::Out;
 
 /// Name of this client in rows.
-pub const FACE: &str = backstitch_control::TERMINAL;
+pub const CLIENT: &str = backstitch_control::TERMINAL;
 
 /// Context of a command about breakpoints and held calls. None of them needs the history but `back`.
 pub struct ControlContext<'a> {

@@ -8,7 +8,7 @@ import { parts } from "../documents/uri.ts";
 import { type Checkpoint, type CheckpointResult, type Where, shown } from "../server/protocol.ts";
 import { counts, sentence, titleOf, which } from "../show/words.ts";
 import type { Review } from "./review.ts";
-import { type StepPair, binaries, oldestFirst, spans, together } from "./spans.ts";
+import { type StepPair, binaries, oldestFirst, spans, stepPairs } from "./spans.ts";
 
 /** `line`: the line of the file that is revealed. */
 export type Since = Where & { rev?: string | null; rev2?: string | null; line?: number };
@@ -150,7 +150,7 @@ async function onlyBinary(name: string, files: readonly vscode.Uri[]): Promise<v
 
 /** Returns pairs of consecutive steps on the same file between which others changed that file, too. */
 async function interrupted(ctx: Ctx, place: Where, steps: readonly Checkpoint[]): Promise<StepPair[]> {
-  const pairs = together(steps);
+  const pairs = stepPairs(steps);
   const others = await Promise.all(
     pairs.map(async ({ path, last, next }) => {
       if (next.parent === null || next.parent === last) return false;

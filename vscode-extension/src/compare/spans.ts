@@ -13,7 +13,7 @@ export type Span = {
 /** Two checkpoints that changed the same file, consecutive among the given ones. */
 export type StepPair = { path: string; last: string; next: Checkpoint };
 
-export function together(checkpoints: readonly Checkpoint[]): StepPair[] {
+export function stepPairs(checkpoints: readonly Checkpoint[]): StepPair[] {
   const newest = new Map<string, string>();
   const pairs: StepPair[] = [];
   for (const next of checkpoints) {

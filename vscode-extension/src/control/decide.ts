@@ -348,7 +348,7 @@ export class Decisions implements vscode.Disposable {
     const viewColumn = isBeside ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
     await this.open(pause, details, sides, { preview: false, preserveFocus, viewColumn });
     if (!preserveFocus) {
-      for (const doubt of this.files.doubts(pause)) void vscode.window.showWarningMessage(doubt);
+      for (const caveat of this.files.doubts(pause)) void vscode.window.showWarningMessage(caveat);
     }
     return details;
   }

@@ -30,7 +30,7 @@ export class CallsView implements vscode.TreeDataProvider<Row>, vscode.Disposabl
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly ctx: Ctx) {
-    const soon = () => {
+    const enqueue = () => {
       this.timer ??= setTimeout(() => {
         this.timer = undefined;
         void this.read();
@@ -39,12 +39,12 @@ export class CallsView implements vscode.TreeDataProvider<Row>, vscode.Disposabl
     this.disposables = [
       this.view,
       this.changed,
-      ctx.on("backstitch/didPause", soon),
-      ctx.on("backstitch/didResume", soon),
-      ctx.on("backstitch/replChanged", soon),
-      ctx.onDidChangeState(soon),
+      ctx.on("backstitch/didPause", enqueue),
+      ctx.on("backstitch/didResume", enqueue),
+      ctx.on("backstitch/replChanged", enqueue),
+      ctx.onDidChangeState(enqueue),
       this.view.onDidChangeVisibility(({ visible }) => {
-        if (visible) soon();
+        if (visible) enqueue();
       }),
     ];
   }

@@ -10,7 +10,7 @@ import { type ConflictSides, type Size, hasAll, sides } from "./conflicts.ts";
 const SCHEME = "backstitch-merge";
 
 /** Time limit for an editor to reload a written file, in milliseconds. */
-const PATIENCE = 5000;
+const RELOAD_TIMEOUT = 5000;
 
 /** Returns the conflicts of a document once it shows the text that the restore wrote. */
 function marked(document: vscode.TextDocument, sizes: readonly Size[]): Promise<ConflictSides | undefined> {
@@ -20,7 +20,7 @@ function marked(document: vscode.TextDocument, sizes: readonly Size[]): Promise<
     });
     const timer = setTimeout(() => {
       look(true);
-    }, PATIENCE);
+    }, RELOAD_TIMEOUT);
     const look = (last: boolean) => {
       const marked = sides(document.getText(), sizes);
       // the file may have had conflicts before; where several edits conflict, the markers of one may hold those of another

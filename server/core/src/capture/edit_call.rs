@@ -76,7 +76,7 @@ impl Capture<&mut Engine> {
             let opened = open(txn.conn, txn.dir, txn.here.root, e, call, like)?;
             let id = match opened {
                 Some((_, id)) => Some(id),
-                None if opening == CallStart::Told => None,
+                None if opening == CallStart::Reported => None,
                 // it names further paths, or starts only now
                 None => announced(txn, e, call)?.map(|row| row.id),
             };

@@ -121,7 +121,7 @@ impl Capture<&mut Engine> {
                 synthetic: true, ..
             } => self.continued(e),
             EventKind::Prompt { text, .. } => self.prompt(e, text, deadline),
-            EventKind::Before(call) => self.open_call(e, call, CallStart::Told, deadline),
+            EventKind::Before(call) => self.open_call(e, call, CallStart::Reported, deadline),
             EventKind::Announced { call, at } => {
                 self.open_call(e, call, CallStart::Announced(*at), deadline)
             }
@@ -236,7 +236,7 @@ impl Capture<&mut Engine> {
         self.notifying_txn(BEFORE, (scanned, worktrees), |txn, (scanned, worktrees)| {
             let open = || open(txn.conn, txn.dir, txn.here.root, e, call, None);
             let idle_until = match opening {
-                CallStart::Told => None,
+                CallStart::Reported => None,
                 CallStart::Starts => announced(txn, e, call)?.map(|row| (row.id, i64::MAX)),
                 // the call is open at this scan: it may have written
                 CallStart::Announced(at) => open()?.map(|(_, id)| (id, at)),

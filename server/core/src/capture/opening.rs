@@ -19,7 +19,7 @@ const MIN_FILE_TEXT: usize = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallStart {
     /// Before it runs. A second event of the same call is ignored.
-    Told,
+    Reported,
     /// It may run already, since this time.
     Announced(i64),
     /// Before it runs, whatever was announced.

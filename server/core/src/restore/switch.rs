@@ -21,19 +21,19 @@ use carried::EditsByFile;
 
 impl PlanBuilder<'_> {
     /// Plans a switch: every file changes to its state on the other branch, with the carried edits.
-    pub(super) fn switch(&mut self, turnout: &SwitchTarget) -> Result<()> {
+    pub(super) fn switch(&mut self, target: &SwitchTarget) -> Result<()> {
         let engine = self.engine;
         let conn = &engine.store.conn;
-        let to = self.head_of_target(turnout)?;
+        let to = self.head_of_target(target)?;
         let ancestry = Ancestry::new(conn);
-        let done = turnout
+        let done = target
             .of
             .map(|op| history::operation(conn, op))
             .transpose()?;
-        let is_of = |kind| done.as_ref().filter(|_| turnout.kind == kind);
+        let is_of = |kind| done.as_ref().filter(|_| target.kind == kind);
         let carried = if let Some(done) = is_of(OpKind::Redo) {
             engine.restore().carried_by(done)?
-        } else if turnout.carry {
+        } else if target.carry {
             engine.restore().users_edits(&ancestry, self.head)?
         } else {
             EditsByFile::new()
@@ -75,28 +75,28 @@ impl PlanBuilder<'_> {
             }
             let mut part = FilePlan::of_states(*file, before.clone(), after.clone());
             if let Some(edits) = carried.get(file)
-                && !self.carry(&ancestry, turnout, to, edits, &mut part)?
+                && !self.carry(&ancestry, target, to, edits, &mut part)?
             {
                 continue;
             }
             self.take(part);
         }
         self.delete_in_the_way(&files);
-        self.note_changed_unknown_files(&files, &changed, &turnout.target);
+        self.note_changed_unknown_files(&files, &changed, &target.target);
         self.finish(&ancestry, Some(to))
     }
 
     /// Returns the head of the target branch. Refuses a branch that another directory is on, and a part of a branch.
-    fn head_of_target(&self, turnout: &SwitchTarget) -> Result<NodeId> {
+    fn head_of_target(&self, target: &SwitchTarget) -> Result<NodeId> {
         let engine = self.engine;
-        let to = match turnout.to {
+        let to = match target.to {
             SwitchBranch::New(node) => return Ok(node),
             SwitchBranch::Existing(branch) => branch,
         };
         let there = branches::info(&engine.store.conn, engine.here, to)?;
         if !self.r.paths.is_empty() {
             return Err(Error::Whole {
-                target: turnout.target.clone(),
+                target: target.target.clone(),
                 branch: there.name,
             });
         }
@@ -254,7 +254,7 @@ impl PlanBuilder<'_> {
     fn carry(
         &mut self,
         ancestry: &Ancestry<'_>,
-        turnout: &SwitchTarget,
+        target: &SwitchTarget,
         to: NodeId,
         edits: &BTreeSet<ChangeId>,
         part: &mut FilePlan,
@@ -286,11 +286,11 @@ impl PlanBuilder<'_> {
             outcome = replay.run()?;
         }
         let conflicts = std::mem::take(&mut outcome.conflicts);
-        self.collide(conflicts, &format!("carried to {}", turnout.target));
+        self.collide(conflicts, &format!("carried to {}", target.target));
         if collide && self.r.on_conflict == OnConflict::Fail {
             return Ok(false);
         }
-        if turnout.kind == OpKind::Redo && !collide {
+        if target.kind == OpKind::Redo && !collide {
             // the same edits return, not new ones
             part.put_back = wanted.difference(&now).copied().collect();
         } else {

@@ -190,7 +190,7 @@ fn put_back(engine: &mut Engine, operation: Option<OpId>, editor: &OwnEditor, wh
 
 /// The wish that a held call continues.
 #[derive(Clone, Debug, Default)]
-pub struct GoingOn {
+pub struct ContinueRequest {
     /// Another input. None: the one that runs as it is.
     pub input: Option<Value>,
     /// Fingerprint of the call as it was shown. None: it was not.
@@ -201,7 +201,7 @@ pub struct GoingOn {
 
 /// A held call as it continues.
 #[derive(Clone, Debug)]
-pub struct GoesOn {
+pub struct ContinuedCall {
     pub decision: PauseDecision,
     pub shown: PredictResult,
     /// The changed input that was set when it was looked at. None: another one was given.
@@ -214,14 +214,14 @@ pub struct GoesOn {
 
 /// The reason why a held call does not continue. It stays held.
 #[derive(Debug)]
-pub enum GoOnObstacle {
+pub enum ContinueObstacle {
     /// Its input or its files are others than those that were shown.
     Stale,
     Input(InputProblem),
     Error(Error),
 }
 
-impl From<Error> for GoOnObstacle {
+impl From<Error> for ContinueObstacle {
     fn from(error: Error) -> Self {
         match error {
             Error::InputChanged { .. } => Self::Stale,
@@ -233,7 +233,10 @@ impl From<Error> for GoOnObstacle {
 /// Looks at a held call that is to continue, and returns what runs then: its own input or another. A changed input is refused by
 /// name where its agent takes none, and where the tool would refuse it; so is a call that is another than the one that was
 /// shown. Programs check their inputs themselves.
-pub fn going_on(pause: &Pause, wish: &GoingOn) -> std::result::Result<GoesOn, GoOnObstacle> {
+pub fn check_continue(
+    pause: &Pause,
+    wish: &ContinueRequest,
+) -> std::result::Result<ContinuedCall, ContinueObstacle> {
     if wish.input.is_some() && !pause.call.can.contains(&Ability::Change) {
         let own = shown::own_input(&pause.call);
         if wish.input.as_ref() != Some(&own) {
@@ -251,12 +254,12 @@ pub fn going_on(pause: &Pause, wish: &GoingOn) -> std::result::Result<GoesOn, Go
     );
     let is_other = |fingerprint: &String| *fingerprint != shown.fingerprint;
     if wish.fingerprint.as_ref().is_some_and(is_other) {
-        return Err(GoOnObstacle::Stale);
+        return Err(ContinueObstacle::Stale);
     }
     let own = shown::own_input(&pause.call);
     if shown.input == own {
         let decision = PauseDecision::Continue;
-        return Ok(GoesOn {
+        return Ok(ContinuedCall {
             decision,
             shown,
             seen,
@@ -265,13 +268,13 @@ pub fn going_on(pause: &Pause, wish: &GoingOn) -> std::result::Result<GoesOn, Go
     if !pause.call.subject.evaluates() && !wish.force {
         let problem = checks::problem(&pause.call, (&own, &shown.input), &shown.predicted);
         if let Some(problem) = problem {
-            return Err(GoOnObstacle::Input(problem));
+            return Err(ContinueObstacle::Input(problem));
         }
     }
     let decision = PauseDecision::Change {
         input: shown.input.clone(),
     };
-    Ok(GoesOn {
+    Ok(ContinuedCall {
         decision,
         shown,
         seen,
@@ -279,19 +282,19 @@ pub fn going_on(pause: &Pause, wish: &GoingOn) -> std::result::Result<GoesOn, Go
 }
 
 /// Lets a held call continue. `step`: the call at which its agent is stopped next.
-pub fn go_on(
+pub fn continue_call(
     control: &Control,
     pause: &Pause,
-    goes_on: &GoesOn,
+    continued: &ContinuedCall,
     step: Option<&StepUntil>,
     face: &str,
-) -> std::result::Result<Undone, GoOnObstacle> {
-    let files = shown::stored(&goes_on.shown.files);
+) -> std::result::Result<Undone, ContinueObstacle> {
+    let files = shown::stored(&continued.shown.files);
     let ruling = Ruling {
-        decision: &goes_on.decision,
+        decision: &continued.decision,
         step,
         face,
-        seen: match &goes_on.seen {
+        seen: match &continued.seen {
             Some(draft) => SeenInput::Draft(draft.as_ref()),
             None => SeenInput::Any,
         },

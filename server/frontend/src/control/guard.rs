@@ -61,7 +61,7 @@ pub fn refuse(
     if let Some(workspace) = workspace.filter(|workspace| workspace.store_dir.is_dir()) {
         // a database that cannot be written refuses all the same
         let _ = Control::open(workspace)
-            .and_then(|control| control.note_attempt(face.name(), command, &from.told()));
+            .and_then(|control| control.note_attempt(face.name(), command, &from.sign()));
     }
     let hint = match face {
         Face::Terminal => ASK,
@@ -134,7 +134,7 @@ impl FromAgent {
     }
 
     /// The sign by which it was known, for the user.
-    fn told(&self) -> String {
+    fn sign(&self) -> String {
         match self {
             Self::Mark(name) => format!("{name} is set"),
             Self::Ancestor(agent) => format!("it runs inside {agent}"),

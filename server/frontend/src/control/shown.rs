@@ -49,7 +49,7 @@ pub fn input(pause: &Pause) -> Value {
 }
 
 /// Returns the words of a prediction that may not hold: "will fail: …" or "not sure: …".
-pub fn doubt(file: &protocol::PredictedFile) -> Option<String> {
+pub fn caveat(file: &protocol::PredictedFile) -> Option<String> {
     let word = if file.fails { "will fail" } else { "not sure" };
     file.why.as_ref().map(|why| format!("{word}: {why}"))
 }

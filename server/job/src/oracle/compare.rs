@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::differences::reason;
-use super::node::{Answer, Told, answers};
+use super::node::{Answer, GithubProblem, answers};
 use crate::position::WorkflowProblem;
 use crate::workflow::{self, Body};
 
@@ -31,7 +31,7 @@ impl Case {
 /// The answer of our reader.
 #[derive(Debug)]
 pub struct Ours {
-    pub problems: Vec<Told>,
+    pub problems: Vec<GithubProblem>,
     pub jobs: Option<Value>,
     /// True if the text is not YAML.
     pub syntax: bool,
@@ -96,7 +96,7 @@ fn read(case: &Case) -> Ours {
         let (workflow, problems) = workflow::read("file.yml", &case.text);
         (problems, workflow.as_ref().map(jobs))
     };
-    let told = |problem: &WorkflowProblem| Told {
+    let told = |problem: &WorkflowProblem| GithubProblem {
         line: problem.range.map(|range| range.start.line),
         column: problem.range.map(|range| range.start.column),
         message: without_place(&problem.message).to_owned(),
@@ -131,8 +131,8 @@ fn jobs(workflow: &workflow::Workflow) -> Value {
 }
 
 fn difference(case: &Case, ours: &Ours, answer: &Answer) -> String {
-    let list = |problems: &[Told]| {
-        let line = |told: &Told| {
+    let list = |problems: &[GithubProblem]| {
+        let line = |told: &GithubProblem| {
             let line = told.line.map_or(String::new(), |line| line.to_string());
             let column = told
                 .column

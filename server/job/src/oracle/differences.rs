@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::compare::{Case, Ours};
-use super::node::{Answer, Told};
+use super::node::{Answer, GithubProblem};
 
 /// Problems of the service alone.
 const SERVICE: [&str; 5] = [
@@ -101,7 +101,7 @@ pub fn reason(case: &Case, ours: &Ours, answer: &Answer) -> Option<&'static str>
     {
         return Some("the package's conditions of several lines have the indentation of the file");
     }
-    let without_feeds = |problems: &[Told]| format!("{problems:?}").replace("\\n", "");
+    let without_feeds = |problems: &[GithubProblem]| format!("{problems:?}").replace("\\n", "");
     if !case.text.ends_with('\n')
         && without_feeds(&ours.problems) == without_feeds(&answer.problems)
     {
@@ -118,16 +118,16 @@ pub fn reason(case: &Case, ours: &Ours, answer: &Answer) -> Option<&'static str>
     service(ours, answer)
 }
 
-fn any(problems: &[Told], part: &str) -> bool {
+fn any(problems: &[GithubProblem], part: &str) -> bool {
     problems
         .iter()
         .any(|problem| problem.message.contains(part))
 }
 
 /// Problems, those of null keys without their places.
-fn without_null_keys(problems: &[Told]) -> Vec<Told> {
-    let place = |told: &Told| match told.message.as_str() {
-        "Unexpected value 'null'" => Told {
+fn without_null_keys(problems: &[GithubProblem]) -> Vec<GithubProblem> {
+    let place = |told: &GithubProblem| match told.message.as_str() {
+        "Unexpected value 'null'" => GithubProblem {
             line: None,
             column: None,
             message: told.message.clone(),
@@ -148,7 +148,7 @@ fn without_spaces(jobs: Option<&Value>) -> String {
 }
 
 fn syntax(ours: &Ours, answer: &Answer) -> &'static str {
-    let line = |problems: &[Told]| problems.first().and_then(|told| told.line);
+    let line = |problems: &[GithubProblem]| problems.first().and_then(|told| told.line);
     match (line(&ours.problems), line(&answer.problems)) {
         (Some(ours), Some(theirs)) if ours.abs_diff(theirs) <= 1 => {
             "text that is not YAML: words of libyaml, as on GitHub; within one line of the package's first problem"
@@ -161,13 +161,14 @@ fn syntax(ours: &Ours, answer: &Answer) -> &'static str {
 
 /// Problems that only the service finds, beside all that the package finds.
 fn service(ours: &Ours, answer: &Answer) -> Option<&'static str> {
-    let is_service = |told: &&Told| SERVICE.iter().any(|start| told.message.starts_with(start));
-    let others: Vec<&Told> = ours
+    let is_service =
+        |told: &&GithubProblem| SERVICE.iter().any(|start| told.message.starts_with(start));
+    let others: Vec<&GithubProblem> = ours
         .problems
         .iter()
         .filter(|told| !is_service(told))
         .collect();
-    let theirs: Vec<&Told> = answer
+    let theirs: Vec<&GithubProblem> = answer
         .problems
         .iter()
         .filter(|told| !is_service(told))

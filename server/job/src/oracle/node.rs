@@ -14,7 +14,7 @@ use super::Case;
 /// An answer of GitHub's parser.
 #[derive(Debug, Deserialize)]
 pub struct Answer {
-    pub problems: Vec<Told>,
+    pub problems: Vec<GithubProblem>,
     pub jobs: Option<Value>,
     /// True if the text is not YAML.
     #[serde(default)]
@@ -23,7 +23,7 @@ pub struct Answer {
 
 /// A problem of its. One of the whole file has no line.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
-pub struct Told {
+pub struct GithubProblem {
     pub line: Option<u32>,
     pub column: Option<u32>,
     pub message: String,

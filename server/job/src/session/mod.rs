@@ -105,7 +105,7 @@ impl JobSession {
             stood_since: Instant::now(),
             run,
         };
-        let told = session.tell(EventKind::Prompt {
+        let told = session.record_event(EventKind::Prompt {
             text: session.run.job_name().name.clone(),
             synthetic: false,
         });
@@ -230,7 +230,7 @@ impl JobSession {
 
     /// Makes the point of a step that begins now (S1-001).
     fn commit(&mut self, step: &PendingStep) -> Result<(), String> {
-        self.tell(EventKind::Before(self.call_of(step)))?;
+        self.record_event(EventKind::Before(self.call_of(step)))?;
         let node = self.engine.history().head();
         let node = node.map_err(|error| error.to_string())?;
         let node = node.ok_or_else(|| "The history of the run is empty.".to_owned())?;
@@ -280,7 +280,7 @@ impl JobSession {
         self.run.pending();
         ended = ended.or_else(|| self.run.take_last());
         let failed = matches!(&ended, Some((_, end)) if end.outcome == StepOutcome::Failure);
-        self.tell(EventKind::After {
+        self.record_event(EventKind::After {
             call: self.call_of(step),
             report: ToolReport::default(),
             failed,
@@ -469,7 +469,7 @@ impl JobSession {
         self.restore(place).map(drop)
     }
 
-    fn tell(&mut self, kind: EventKind) -> Result<(), String> {
+    fn record_event(&mut self, kind: EventKind) -> Result<(), String> {
         let event = AgentEvent {
             agent: AGENT.to_owned(),
             session: self.run.place().id.clone(),

@@ -183,7 +183,7 @@ impl ProgramWatch<'_> {
         let timeout = timeout.and_then(|time| Timespec::try_from(time).ok());
         let mut fds = vec![
             PollFd::new(&self.socket, PollFlags::IN),
-            PollFd::new(self.stop.heard(), PollFlags::IN),
+            PollFd::new(self.stop.wish_pipe(), PollFlags::IN),
         ];
         fds.extend(
             self.pipes

@@ -46,7 +46,7 @@ impl StopRequest {
     }
 
     /// Readable after a wish, until [`StopRequest::quiet`].
-    pub(super) fn heard(&self) -> &UnixStream {
+    pub(super) fn wish_pipe(&self) -> &UnixStream {
         &self.shared.heard
     }
 

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::cli::command::{DeclaredCommand, OnCalls, TerminalCommand, decides};
 use crate::cli::control::decide::{HeldWord, carried_out, held, say};
-use crate::cli::control_context::{ControlContext, FACE};
+use crate::cli::control_context::{CLIENT, ControlContext};
 use crate::cli::{choice, complete};
 use crate::control::acts::{self, Back, OwnEditor};
 use crate::control::shown;
@@ -57,7 +57,7 @@ fn back(context: &ControlContext, options: &BackArgs) -> CliResult<()> {
     let back = Back {
         steps: steps.unwrap_or(1),
         on_conflict: options.on_conflict,
-        face: FACE,
+        face: CLIENT,
     };
     let editor = OwnEditor::default();
     let (undone, _) = acts::back(&mut engine, &control, &pause, &back, &editor)?;

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use crate::cli::complete;
 use crate::cli::control::held_text;
-use crate::cli::control_context::{ControlContext, FACE};
-use crate::control::acts::{self, GoOnObstacle, GoingOn, StepHow};
+use crate::cli::control_context::{CLIENT, ControlContext};
+use crate::control::acts::{self, ContinueObstacle, ContinueRequest, StepHow};
 use crate::control::{shown, view};
 use crate::terminal::error::{CliError, CliResult};
 use crate::terminal::out;
@@ -113,7 +113,7 @@ pub fn decide(
 fn carry_out(context: &ControlContext, pause: &Pause, decision: &PauseDecision) -> CliResult<()> {
     let control = context.required()?;
     let summary = shown::summary(pause);
-    let undone = control.pauses().decide(pause.id, decision, None, FACE)?;
+    let undone = control.pauses().decide(pause.id, decision, None, CLIENT)?;
     let decided = carried_out(&control, &context.workspace, undone)?;
     say(context, pause, &summary, &decided, None)
 }
@@ -135,7 +135,7 @@ pub fn carried_out_until(
 }
 
 /// Lets a held call continue with the input that it has now, or with another one, and says so.
-pub fn go_on(
+pub fn continue_call(
     context: &ControlContext,
     held: (Option<&str>, Option<&str>),
     input: &InputArgs,
@@ -143,35 +143,36 @@ pub fn go_on(
 ) -> CliResult<()> {
     let other = input.input.as_ref().map(|file| input_from(file));
     let pause = self::held(context, held.0, held.1)?;
-    let wish = GoingOn {
+    let wish = ContinueRequest {
         input: other.transpose()?,
         fingerprint: input.fingerprint.clone(),
         force: input.force,
     };
-    let goes_on = acts::going_on(&pause, &wish).map_err(|obstacle| refusal(&pause, obstacle))?;
-    let is_changed = matches!(goes_on.decision, PauseDecision::Change { .. });
+    let continued =
+        acts::check_continue(&pause, &wish).map_err(|obstacle| refusal(&pause, obstacle))?;
+    let is_changed = matches!(continued.decision, PauseDecision::Change { .. });
     if is_changed && !context.out.json {
-        let text = held_text::differences(&goes_on.shown.predicted, context.out.paint);
+        let text = held_text::differences(&continued.shown.predicted, context.out.paint);
         context.out.remark(&text)?;
     }
     let until = step.map(|how| how.until(&pause));
     let control = context.required()?;
-    let undone = acts::go_on(&control, &pause, &goes_on, until.as_ref(), FACE)
+    let undone = acts::continue_call(&control, &pause, &continued, until.as_ref(), CLIENT)
         .map_err(|obstacle| refusal(&pause, obstacle))?;
     let decided = carried_out(&control, &context.workspace, undone)?;
-    say(context, &pause, &goes_on.shown.summary, &decided, step)
+    say(context, &pause, &continued.shown.summary, &decided, step)
 }
 
 /// The reason why a held call does not continue, and the next step.
-pub fn refusal(pause: &Pause, obstacle: GoOnObstacle) -> CliError {
+pub fn refusal(pause: &Pause, obstacle: ContinueObstacle) -> CliError {
     match obstacle {
-        GoOnObstacle::Stale => CliError::refused(format!(
+        ContinueObstacle::Stale => CliError::refused(format!(
             "the input of {} or its files changed since it was shown",
             pause.id
         ))
         .hint("`backstitch inspect` shows it as it is now; it stays held"),
-        GoOnObstacle::Input(problem) => CliError::refused(problem.reason).hint(problem.hint),
-        GoOnObstacle::Error(error) => error.into(),
+        ContinueObstacle::Input(problem) => CliError::refused(problem.reason).hint(problem.hint),
+        ContinueObstacle::Error(error) => error.into(),
     }
 }
 
@@ -190,12 +191,12 @@ pub fn say(
             "outcome": decision.outcome().name(),
         }));
     }
-    let text = told(pause, summary, &decided.decision, step);
+    let text = outcome_line(pause, summary, &decided.decision, step);
     context.out.remark(&format!("{text}\n"))
 }
 
 /// Says what becomes of a call, in a line. `summary`: the call as it was shown.
-pub fn told(
+pub fn outcome_line(
     pause: &Pause,
     summary: &str,
     decision: &PauseDecision,

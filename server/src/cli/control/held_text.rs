@@ -173,7 +173,7 @@ fn difference(file: &PredictedFile, paint: Paint) -> String {
     let from = file.moved_from.as_ref().and_then(Text::plain);
     let from = from.map_or_else(String::new, |from| format!("{} → ", render::clean(from)));
     writeln!(text, "  {} {from}{path}  {counts}", file.letter).ok();
-    if let Some(doubt) = shown::doubt(file) {
+    if let Some(doubt) = shown::caveat(file) {
         writeln!(text, "  {}", paint.on(YELLOW, &doubt)).ok();
     }
     let unified = shown::unified(file);

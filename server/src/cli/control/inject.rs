@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::cli::command::{DeclaredCommand, OnCalls, TerminalCommand, decides, reads};
 use crate::cli::complete;
-use crate::cli::control_context::{ControlContext, FACE};
+use crate::cli::control_context::{CLIENT, ControlContext};
 use crate::render::{self, BOLD, DIM, PLAIN};
 use crate::terminal::error::{CliError, CliResult};
 use crate::terminal::line::TextLine;
@@ -67,7 +67,7 @@ fn inject(context: &ControlContext, options: &InjectArgs) -> CliResult<()> {
     let text = options.text.as_deref().unwrap_or_default();
     let number = control
         .messages()
-        .inject(None, session.as_deref(), text, FACE)?;
+        .inject(None, session.as_deref(), text, CLIENT)?;
     if context.out.json {
         return out::answer(json!({ "injected": true, "number": number }));
     }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::cli::command::{DeclaredCommand, OnCalls, TerminalCommand, decides};
 use crate::cli::complete;
-use crate::cli::control_context::{ControlContext, FACE};
+use crate::cli::control_context::{CLIENT, ControlContext};
 use crate::control::view;
 use crate::terminal::error::CliResult;
 use crate::terminal::out;
@@ -41,7 +41,7 @@ fn pause(context: &ControlContext, options: &PauseArgs) -> CliResult<()> {
             .known_session(options.session.as_deref())?
             .as_deref(),
         options.all,
-        FACE,
+        CLIENT,
     )?;
     if context.out.json {
         return out::answer(json!({ "breakpoint": view::breakpoint(&made) }));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli::command::{DeclaredCommand, OnCalls, TerminalCommand, reads};
 use crate::cli::complete;
-use crate::cli::control_context::{ControlContext, FACE};
+use crate::cli::control_context::{CLIENT, ControlContext};
 use crate::control::{shown, view, words};
 use crate::render::{self, BOLD, DIM, PLAIN, Paint, RED, YELLOW};
 use crate::safeguards;
@@ -217,7 +217,7 @@ pub fn line(context: &ControlContext, pause: &Pause) -> String {
 fn watch(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
     let session = context.session(options.session.as_deref())?;
     let control = context.create()?;
-    let face = format!("{FACE} {}", std::process::id());
+    let face = format!("{CLIENT} {}", std::process::id());
     let mut shown: Vec<(PauseId, PauseState)> = Vec::new();
     let mut seq = None;
     let news = control.watch();

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::cli::command::{DeclaredCommand, OnCalls, TerminalCommand, decides};
-use crate::cli::control::decide::{HeldArgs, InputArgs, go_on};
+use crate::cli::control::decide::{HeldArgs, InputArgs, continue_call};
 use crate::cli::control_context::ControlContext;
 use crate::terminal::error::CliResult;
 
@@ -38,5 +38,5 @@ fn resume(context: &ControlContext, options: &ResumeArgs) -> CliResult<()> {
         options.held.pause.as_deref(),
         options.held.session.as_deref(),
     );
-    go_on(context, held, &options.input, None)
+    continue_call(context, held, &options.input, None)
 }

@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::cli::command::{DeclaredCommand, OnCalls, TerminalCommand, decides};
 use crate::cli::complete;
-use crate::cli::control::decide::{HeldWord, InputArgs, go_on};
+use crate::cli::control::decide::{HeldWord, InputArgs, continue_call};
 use crate::cli::control_context::ControlContext;
 use crate::control::acts::StepHow;
 use crate::terminal::error::CliResult;
@@ -38,7 +38,7 @@ impl OnCalls for StepArgs {
     fn run(self, context: &ControlContext) -> CliResult<()> {
         let (pause, how) = HeldWord::read(&self.words, self.pause.as_deref())?;
         let held = (pause.as_deref(), self.session.as_deref());
-        go_on(
+        continue_call(
             context,
             held,
             &self.input,

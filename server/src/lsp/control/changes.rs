@@ -18,13 +18,13 @@ const MAX_HITS: usize = 100;
 
 /// A pause as it was announced.
 #[derive(Clone, Debug, PartialEq)]
-struct ToldPause {
+struct AnnouncedPause {
     state: PauseState,
     is_decided: bool,
     draft: Option<ChangedInput>,
 }
 
-impl ToldPause {
+impl AnnouncedPause {
     fn of(pause: &Pause) -> Self {
         Self {
             state: pause.state,
@@ -38,7 +38,7 @@ impl ToldPause {
 #[derive(Clone, Default)]
 pub struct Announced {
     /// Held, decided and parked calls.
-    open: BTreeMap<PauseId, ToldPause>,
+    open: BTreeMap<PauseId, AnnouncedPause>,
     /// Calls whose hook died. Their agent may have run them all the same, which is found later.
     lost: Vec<PauseId>,
     pub breakpoints: Vec<Breakpoint>,
@@ -193,7 +193,7 @@ impl PauseChanges {
 pub fn compare(announced: &mut Announced, rows: &ControlRows) -> PauseChanges {
     let mut changes = PauseChanges::default();
     for pause in &rows.open {
-        let now = ToldPause::of(pause);
+        let now = AnnouncedPause::of(pause);
         let before = announced.open.get(&pause.id);
         if before.is_some_and(|told| *told == now) {
             continue;

@@ -18,7 +18,7 @@ use serde_json::Value;
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::face;
-use crate::control::acts::{self, Back, GoOnObstacle, GoingOn, OwnEditor, StepHow};
+use crate::control::acts::{self, Back, ContinueObstacle, ContinueRequest, OwnEditor, StepHow};
 use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
 use crate::control::{shown, view};
@@ -225,7 +225,7 @@ async fn after(
     undone: Undone,
 ) -> Reply<DecisionResult> {
     let decided = carried_out(handle, undone).await?;
-    Ok(told(client, &decided))
+    Ok(report_decided(client, &decided))
 }
 
 /// Waits beside all other requests until a decision is carried out.
@@ -244,7 +244,7 @@ async fn carried_out(handle: &WorkspaceHandle, undone: Undone) -> Reply<Decided>
     Ok(waited?)
 }
 
-fn told(client: &EditorClient, decided: &Decided) -> DecisionResult {
+fn report_decided(client: &EditorClient, decided: &Decided) -> DecisionResult {
     let outcome = decided.decision.outcome().name().to_owned();
     client.report(messages::decided(&decided.pause, &outcome));
     DecisionResult {
@@ -254,18 +254,18 @@ fn told(client: &EditorClient, decided: &Decided) -> DecisionResult {
 }
 
 /// Lets a held call continue with the input that was shown, or with another one.
-async fn go_on(
+async fn continue_call(
     client: &EditorClient,
     handle: &WorkspaceHandle,
     pause: Pause,
-    wish: GoingOn,
+    wish: ContinueRequest,
     step: Option<StepUntil>,
 ) -> Reply<DecisionResult> {
     let face = face(client);
-    let goes_on = acts::going_on(&pause, &wish).map_err(obstacle)?;
+    let continued = acts::check_continue(&pause, &wish).map_err(obstacle)?;
     let decided = handle.control(false, move |control| {
-        let decided = acts::go_on(control, &pause, &goes_on, step.as_ref(), &face);
-        Ok(decided.map(|decided| (decided, goes_on.shown)))
+        let decided = acts::continue_call(control, &pause, &continued, step.as_ref(), &face);
+        Ok(decided.map(|decided| (decided, continued.shown)))
     });
     let decided = decided
         .await?
@@ -274,15 +274,15 @@ async fn go_on(
     after(client, handle, decided).await
 }
 
-fn obstacle(obstacle: GoOnObstacle) -> Box<Failure> {
+fn obstacle(obstacle: ContinueObstacle) -> Box<Failure> {
     match obstacle {
-        GoOnObstacle::Stale => {
+        ContinueObstacle::Stale => {
             Failure::new(FailureKind::Stale, messages::STALE).hint(messages::STALE_HINT)
         }
-        GoOnObstacle::Input(problem) => {
+        ContinueObstacle::Input(problem) => {
             Failure::new(FailureKind::Refused, problem.reason).hint(messages::FORCE_HINT)
         }
-        GoOnObstacle::Error(error) => error.into(),
+        ContinueObstacle::Error(error) => error.into(),
     }
 }
 
@@ -294,15 +294,17 @@ pub(super) async fn answer(
     fingerprint: String,
     is_step: bool,
 ) -> Reply<()> {
-    let wish = GoingOn {
+    let wish = ContinueRequest {
         fingerprint: Some(fingerprint),
         // the question said what fails
         force: true,
-        ..GoingOn::default()
+        ..ContinueRequest::default()
     };
     let now = find(handle, &pause.id.to_string()).await?.0;
     let step = is_step.then(|| StepHow::Over.until(&now));
-    go_on(client, handle, now, wish, step).await.map(drop)
+    continue_call(client, handle, now, wish, step)
+        .await
+        .map(drop)
 }
 
 pub async fn resume(
@@ -311,12 +313,12 @@ pub async fn resume(
     params: ResumeParams,
 ) -> Reply<DecisionResult> {
     let pause = chosen(client, handle, params.pause.as_deref()).await?;
-    let wish = GoingOn {
+    let wish = ContinueRequest {
         input: typed_input(params.input, params.input_text)?,
         fingerprint: params.fingerprint.map(String::from),
         force: params.force == Some(true),
     };
-    go_on(client, handle, pause, wish, None).await
+    continue_call(client, handle, pause, wish, None).await
 }
 
 pub async fn step(
@@ -329,12 +331,12 @@ pub async fn step(
     let how = StepHow::named(how)
         .map_err(|all| Failure::usage(messages::not_one_of("how", how, &all)))?;
     let until = how.until(&pause);
-    let wish = GoingOn {
+    let wish = ContinueRequest {
         input: typed_input(params.input, params.input_text)?,
         fingerprint: params.fingerprint.map(String::from),
         force: params.force == Some(true),
     };
-    go_on(client, handle, pause, wish, Some(until)).await
+    continue_call(client, handle, pause, wish, Some(until)).await
 }
 
 pub async fn skip(

@@ -358,7 +358,7 @@ pub fn document(details: &backstitch_protocol::PauseDetails) -> String {
     for file in &details.predicted {
         let path = render::clean(Text::plain(&file.path).unwrap_or("?"));
         writeln!(text, "## {} {path}\n", file.letter).ok();
-        if let Some(doubt) = shown::doubt(file) {
+        if let Some(doubt) = shown::caveat(file) {
             writeln!(text, "{doubt}\n").ok();
         }
         let unified = shown::unified(file);

@@ -29,13 +29,13 @@ pub use self::child::child;
 /// The argument of `backstitch hook` that starts the child.
 pub const CHILD_ARGUMENT: &str = "eval";
 /// Stands in place of the front end for a change that was typed in a REPL.
-const FACE: &str = "a REPL";
+const REPL_CLIENT: &str = "a REPL";
 /// Answer to a change that changes nothing.
 const SAME_INPUT: &str = "the input is the same as before";
 /// Time after the end of a command in which the child still answers with the output. It is shorter than the time that the
 /// waiting side waits longer.
-const GRACE: Duration = Duration::from_secs(3);
-const _: () = assert!(GRACE.as_millis() < LONGER.as_millis());
+const ANSWER_TIME: Duration = Duration::from_secs(3);
+const _: () = assert!(ANSWER_TIME.as_millis() < LONGER.as_millis());
 /// Number of checkpoints that an expression sees.
 const RECENT: usize = 20;
 
@@ -61,7 +61,7 @@ impl Evaluation {
         let time = Duration::from_millis(u64::try_from(request.timeout).unwrap_or(0));
         let job = job(workspace, pause, &request, time);
         // the child itself stops a command, and says its output
-        let grace = job.command().map_or(Duration::ZERO, |_| GRACE);
+        let grace = job.command().map_or(Duration::ZERO, |_| ANSWER_TIME);
         match spawn(&job) {
             Ok((child, answer)) => Some(Self {
                 request,
@@ -79,7 +79,7 @@ impl Evaluation {
     }
 
     /// Looks at the child. None: the evaluation is over, and answered.
-    pub fn go_on(mut self, control: &Control) -> Option<Self> {
+    pub fn advance(mut self, control: &Control) -> Option<Self> {
         if let Ok(bytes) = self.answer.try_recv() {
             let answer = self.read(control, &bytes);
             self.is_answered = answer.error.is_none();
@@ -172,7 +172,7 @@ fn change(control: &Control, id: PauseId, input: Option<Value>) -> backstitch_co
     let unknown = || backstitch_core::Error::UnknownPause(id.to_string());
     let pause = control.pauses().get(id)?.ok_or_else(unknown)?;
     let before = shown::input(&pause);
-    let shown = acts::set_input(control, &pause, input, FACE)?;
+    let shown = acts::set_input(control, &pause, input, REPL_CLIENT)?;
     Ok(shown.input != before)
 }
 
@@ -198,7 +198,7 @@ fn difference(control: &Control, id: PauseId) -> String {
 fn differences(files: &[backstitch_protocol::PredictedFile]) -> String {
     let one = |file: &backstitch_protocol::PredictedFile| {
         let path = backstitch_protocol::Text::plain(&file.path).unwrap_or("?");
-        let doubt = shown::doubt(file).map_or_else(String::new, |doubt| format!("{doubt}\n"));
+        let doubt = shown::caveat(file).map_or_else(String::new, |doubt| format!("{doubt}\n"));
         format!("{} {path}\n{doubt}{}", file.letter, shown::unified(file))
     };
     let text: String = files.iter().map(one).collect();

@@ -62,7 +62,7 @@ impl Holder<'_> {
         loop {
             let tick = running.is_some().then(|| Instant::now() + EVALUATION_TICK);
             let waited = hold.wait(self.control, tick.into_iter().chain(until).min())?;
-            *running = running.take().and_then(|one| one.go_on(self.control));
+            *running = running.take().and_then(|one| one.advance(self.control));
             let is_early = until.is_none_or(|until| Instant::now() < until);
             match waited {
                 WaitResult::Eval => *running = self.start_evaluation(hold.id)?,

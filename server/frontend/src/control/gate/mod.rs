@@ -2,16 +2,16 @@
 //! the answer. It stands before the recording of a call, so that a held call is not open yet, and holds no lock of the
 //! store while it waits.
 //!
-//! A call is read once (`call`), the breakpoints decide on it (`verdict`, a value), and [`GateCheck::act`] carries that out:
+//! A call is read once (`call`), the breakpoints decide on it (`decision`, a value), and [`GateCheck::act`] carries that out:
 //! it records, waits (`holder`), and answers (`outcome`).
 
 mod answers;
 mod call;
+mod decision;
 mod event;
 mod holder;
 mod missed;
 mod outcome;
-mod verdict;
 
 use backstitch_agents::{AnswerPart, Gated};
 use backstitch_control::{
@@ -25,10 +25,10 @@ use super::named::by_call;
 use super::silence::HoldEnd;
 use super::{follow_renames, input, words};
 use call::GateCall;
+use decision::{GateDecision, StopAction};
 pub use event::{CallOff, GateCheck};
 use holder::Holder;
 pub use outcome::GateOutcome;
-use verdict::{StopAction, Verdict};
 
 /// A workspace with armed breakpoints, or the reason why they cannot be read.
 pub type Gate = (Workspace, Result<Armed>);
@@ -154,9 +154,9 @@ impl GateCheck<'_> {
             return outcome;
         }
         loop {
-            match self.verdict(control, call) {
-                Ok(verdict) => {
-                    if let Some(outcome) = self.act(control, verdict) {
+            match self.decision(control, call) {
+                Ok(decision) => {
+                    if let Some(outcome) = self.act(control, decision) {
                         return outcome;
                     }
                 }
@@ -165,9 +165,9 @@ impl GateCheck<'_> {
         }
     }
 
-    /// Carries a verdict out. None: its breakpoint for one hit has held another call at the same time.
-    fn act(&self, control: &Control, verdict: Verdict) -> Option<GateOutcome> {
-        let Verdict { logged, stop } = verdict;
+    /// Carries a decision out. None: its breakpoint for one hit has held another call at the same time.
+    fn act(&self, control: &Control, decision: GateDecision) -> Option<GateOutcome> {
+        let GateDecision { logged, stop } = decision;
         let record_logged = || logged.iter().for_each(|one| one.record(control));
         match stop {
             StopAction::None => {

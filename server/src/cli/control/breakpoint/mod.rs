@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::cli::choice::one_of;
 use crate::cli::command::{DeclaredCommand, OnCalls, TerminalCommand, decides, reads};
 use crate::cli::control::breakpoint::typed_kind::{TypedKind, examples};
-use crate::cli::control_context::{ControlContext, FACE};
+use crate::cli::control_context::{CLIENT, ControlContext};
 use crate::control::{follow_renames, line_texts, view, words};
 use crate::opening;
 use crate::render::{self, BOLD, DIM, GREEN, PLAIN, YELLOW};
@@ -248,7 +248,7 @@ fn read(context: &ControlContext, typed: TypedKind) -> CliResult<ReadBreakpoint>
             once: Some(options.once),
             unattended: options.unattended,
         },
-        made_by: FACE.to_owned(),
+        made_by: CLIENT.to_owned(),
     };
     let text = |path: &str| line_texts::text_for_lines(&context.workspace.root, path);
     Ok(typed.read(&context.paths()?, text)?)
@@ -335,7 +335,7 @@ fn edit(context: &ControlContext, options: BreakpointEditArgs) -> CliResult<()> 
                 .hint("`backstitch breakpoint edit --help` lists what can be changed"),
         );
     }
-    control.breakpoints().edit(&one, FACE)?;
+    control.breakpoints().edit(&one, CLIENT)?;
     if context.out.json {
         return out::answer(json!({ "breakpoint": view::breakpoint(&one) }));
     }
@@ -512,7 +512,7 @@ fn remarks_of(one: &Breakpoint, region: Option<RegionState>) -> Vec<String> {
 fn remove(context: &ControlContext, id: &str) -> CliResult<()> {
     let control = context.required()?;
     let one = control.breakpoints().named(id)?;
-    let existed = control.breakpoints().remove(one.id, FACE)?;
+    let existed = control.breakpoints().remove(one.id, CLIENT)?;
     if context.out.json {
         return out::answer(json!({ "removed": existed, "breakpoint": one.id.to_string() }));
     }
@@ -527,7 +527,7 @@ fn enable(context: &ControlContext, id: &str, enabled: bool) -> CliResult<()> {
         enabled,
         ..control.breakpoints().named(id)?
     };
-    control.breakpoints().edit(&one, FACE)?;
+    control.breakpoints().edit(&one, CLIENT)?;
     if context.out.json {
         return out::answer(json!({ "breakpoint": view::breakpoint(&one) }));
     }
@@ -540,7 +540,7 @@ fn enable(context: &ControlContext, id: &str, enabled: bool) -> CliResult<()> {
 fn clear(context: &ControlContext) -> CliResult<()> {
     let control: Option<Control> = context.existing()?;
     let removed = match &control {
-        Some(control) => control.breakpoints().clear(FACE)?,
+        Some(control) => control.breakpoints().clear(CLIENT)?,
         None => 0,
     };
     if context.out.json {

@@ -7,8 +7,8 @@ use backstitch_core::restore::OnConflict;
 use super::debugger::{Debugger, Next, Talking};
 use crate::cli::control::decide;
 use crate::cli::control::repl::{Interrupts, Talk, Went};
-use crate::cli::control_context::FACE;
-use crate::control::acts::{self, Back, GoOnObstacle, GoingOn, OwnEditor, StepHow};
+use crate::cli::control_context::CLIENT;
+use crate::control::acts::{self, Back, ContinueObstacle, ContinueRequest, OwnEditor, StepHow};
 use crate::control::shown;
 use crate::opening;
 use crate::render;
@@ -29,9 +29,9 @@ impl<'a> Debugger<'a> {
         let undone = self
             .control
             .pauses()
-            .decide(pause.id, decision, None, FACE)?;
+            .decide(pause.id, decision, None, CLIENT)?;
         let decided = self.carried_out(undone)?;
-        let told = decide::told(pause, &summary, &decided.decision, None);
+        let told = decide::outcome_line(pause, &summary, &decided.decision, None);
         Ok(Next::Show(told))
     }
 
@@ -43,7 +43,7 @@ impl<'a> Debugger<'a> {
     }
 
     /// Lets the call continue as it was shown.
-    pub(super) fn go_on(
+    pub(super) fn continue_call(
         &mut self,
         pause: &Pause,
         step: Option<StepHow>,
@@ -58,28 +58,28 @@ impl<'a> Debugger<'a> {
             return Err(CliError::refused(message).hint("e continues with it; u drops it"));
         }
         let shown = self.shown.clone().filter(|(id, _)| *id == pause.id);
-        let wish = GoingOn {
+        let wish = ContinueRequest {
             input: None,
             fingerprint: shown.map(|(_, fingerprint)| fingerprint),
             force,
         };
-        let refused = |obstacle: GoOnObstacle| match obstacle {
-            GoOnObstacle::Stale => CliError::refused(format!(
+        let refused = |obstacle: ContinueObstacle| match obstacle {
+            ContinueObstacle::Stale => CliError::refused(format!(
                 "the input of {} or its files changed since it was shown",
                 pause.id
             ))
             .hint("look at it as it is now"),
-            GoOnObstacle::Input(problem) => {
+            ContinueObstacle::Input(problem) => {
                 CliError::refused(problem.reason).hint("e edits it again; c! sends it as it is")
             }
-            obstacle @ GoOnObstacle::Error(_) => decide::refusal(pause, obstacle),
+            obstacle @ ContinueObstacle::Error(_) => decide::refusal(pause, obstacle),
         };
-        let goes_on = acts::going_on(pause, &wish).map_err(refused)?;
+        let continued = acts::check_continue(pause, &wish).map_err(refused)?;
         let until = step.map(|how| how.until(pause));
-        let decided = acts::go_on(&self.control, pause, &goes_on, until.as_ref(), FACE);
+        let decided = acts::continue_call(&self.control, pause, &continued, until.as_ref(), CLIENT);
         let decided = self.carried_out(decided.map_err(refused)?)?;
-        let summary = &goes_on.shown.summary;
-        Ok(Next::Show(decide::told(
+        let summary = &continued.shown.summary;
+        Ok(Next::Show(decide::outcome_line(
             pause,
             summary,
             &decided.decision,
@@ -103,12 +103,12 @@ impl<'a> Debugger<'a> {
         let back = Back {
             steps,
             on_conflict: OnConflict::Fail,
-            face: FACE,
+            face: CLIENT,
         };
         let editor = OwnEditor::default();
         let (undone, _) = acts::back(&mut engine, &self.control, pause, &back, &editor)?;
         let decided = self.carried_out(undone)?;
-        let told = decide::told(pause, &summary, &decided.decision, None);
+        let told = decide::outcome_line(pause, &summary, &decided.decision, None);
         Ok(Next::Show(told))
     }
 
@@ -116,7 +116,7 @@ impl<'a> Debugger<'a> {
         let (agent, session) = (&pause.call.agent, &pause.call.session);
         self.control
             .messages()
-            .inject(Some(agent), Some(session), text, FACE)?;
+            .inject(Some(agent), Some(session), text, CLIENT)?;
         Ok(Next::Ask)
     }
 

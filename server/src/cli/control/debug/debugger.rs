@@ -7,7 +7,7 @@ use super::typed::Typed;
 use crate::cli::control::held_text::{self, HeldExtent};
 use crate::cli::control::pauses;
 use crate::cli::control::repl::{Interrupts, ReplLine, Talk};
-use crate::cli::control_context::{ControlContext, FACE};
+use crate::cli::control_context::{CLIENT, ControlContext};
 use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
 use crate::control::{shown, view};
@@ -176,7 +176,7 @@ impl Debugger<'_> {
 
 /// The name with which this process sees calls.
 pub fn face() -> String {
-    format!("{FACE} {}", std::process::id())
+    format!("{CLIENT} {}", std::process::id())
 }
 
 /// Returns the held calls of a session, or all, the oldest first.

@@ -5,7 +5,7 @@ use backstitch_core::launch;
 use serde_json::Value;
 
 use super::debugger::{Debugger, Next};
-use crate::cli::control_context::FACE;
+use crate::cli::control_context::CLIENT;
 use crate::control::{acts, shown};
 use crate::terminal::error::{CliError, CliResult};
 
@@ -68,7 +68,7 @@ impl Debugger<'_> {
             serde_json::from_slice(&bytes)
                 .map_err(|error| CliError::usage(format!("the changed input is not JSON: {error}")))
                 .and_then(|input: Value| {
-                    acts::set_input(&self.control, pause, Some(input), FACE)?;
+                    acts::set_input(&self.control, pause, Some(input), CLIENT)?;
                     Ok(())
                 })
         } else {

@@ -69,22 +69,22 @@ const KEYS: [DebugKey; 17] = [
     step(
         &["c", "continue"],
         "continue: run the call (F5)",
-        |debugger, pause, typed| debugger.go_on(pause, None, typed.force),
+        |debugger, pause, typed| debugger.continue_call(pause, None, typed.force),
     ),
     step(
         &["n", "step"],
         "step: run it, hold the next call (F10)",
-        |debugger, pause, typed| debugger.go_on(pause, Some(StepHow::Over), typed.force),
+        |debugger, pause, typed| debugger.continue_call(pause, Some(StepHow::Over), typed.force),
     ),
     step(
         &["s"],
         "step into: run it, hold the next call of any thread (F11)",
-        |debugger, pause, typed| debugger.go_on(pause, Some(StepHow::Into), typed.force),
+        |debugger, pause, typed| debugger.continue_call(pause, Some(StepHow::Into), typed.force),
     ),
     step(
         &["o"],
         "step out of the subagent, or of the turn (Shift+F11)",
-        |debugger, pause, typed| debugger.go_on(pause, Some(StepHow::Out), typed.force),
+        |debugger, pause, typed| debugger.continue_call(pause, Some(StepHow::Out), typed.force),
     ),
     DebugKey {
         argument: " [REASON]",

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::output::output;
 use super::typed::ReplLine;
 use super::words::{self, Went};
-use crate::cli::control_context::{ControlContext, FACE};
+use crate::cli::control_context::{CLIENT, ControlContext};
 use crate::control::{evaluate, shown, view};
 use crate::render::{self, DIM};
 use crate::terminal::error::{CliError, CliResult};
@@ -83,9 +83,9 @@ impl<'a> Talk<'a> {
             return Err(CliError::refused(format!("{} is not held", pause.id))
                 .hint("`backstitch repl list` has what was asked before"));
         }
-        let face = format!("{FACE} {}", std::process::id());
+        let face = format!("{CLIENT} {}", std::process::id());
         control.pauses().acknowledge(pause.id, &face)?;
-        let session = control.repls().start(pause.id, FACE)?;
+        let session = control.repls().start(pause.id, CLIENT)?;
         Ok(Self {
             context,
             control,
@@ -101,7 +101,7 @@ impl<'a> Talk<'a> {
         if closed.is_none() {
             self.control
                 .repls()
-                .close(&self.session.id, "its terminal left", FACE)?;
+                .close(&self.session.id, "its terminal left", CLIENT)?;
         }
         Ok(())
     }

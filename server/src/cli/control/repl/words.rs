@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use backstitch_control::{Pause, PauseDecision, Subject};
 
-use crate::cli::control::decide::{HeldArgs, InputArgs, decide, go_on};
+use crate::cli::control::decide::{HeldArgs, InputArgs, continue_call, decide};
 use crate::cli::control_context::ControlContext;
 use crate::control::acts::StepHow;
 use crate::control::words;
@@ -132,7 +132,7 @@ fn step(context: &ControlContext, pause: &Pause, rest: &str) -> CliResult<bool> 
 
 fn go(context: &ControlContext, pause: &Pause, step: Option<StepHow>) -> CliResult<bool> {
     let id = pause.id.to_string();
-    go_on(context, (Some(&id), None), &InputArgs::default(), step)?;
+    continue_call(context, (Some(&id), None), &InputArgs::default(), step)?;
     Ok(true)
 }
 

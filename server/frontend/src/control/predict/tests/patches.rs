@@ -90,9 +90,9 @@ fn chunks_as_the_program_applies_them() {
 }
 
 /// Path, path before a move, text before, text after.
-type Told = (String, Option<String>, Option<String>, Option<String>);
+type FileRow = (String, Option<String>, Option<String>, Option<String>);
 
-fn told(files: &[PredictedFile]) -> Vec<Told> {
+fn told(files: &[PredictedFile]) -> Vec<FileRow> {
     let text = |content: &PredictedContent| {
         content
             .text()

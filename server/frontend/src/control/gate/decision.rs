@@ -16,7 +16,7 @@ use crate::control::{shown, words};
 const MAX_OUTPUT: usize = 1 << 20;
 
 /// The decision on a call, by the rows of the breakpoints.
-pub(super) struct Verdict {
+pub(super) struct GateDecision {
     /// Triggers of log points, in order.
     pub logged: Vec<Struck>,
     pub stop: StopAction,
@@ -47,7 +47,7 @@ pub(super) enum StopAction {
 
 impl GateCheck<'_> {
     /// Decides on a call. The breakpoints are the rows: the file of armed breakpoints may name one that is gone.
-    pub(super) fn verdict(&self, control: &Control, call: &GateCall<'_>) -> Result<Verdict> {
+    pub(super) fn decision(&self, control: &Control, call: &GateCall<'_>) -> Result<GateDecision> {
         let breakpoints = self.concerned(control.breakpoints().all()?);
         let error = call
             .has_failed()
@@ -71,7 +71,7 @@ impl GateCheck<'_> {
             None => StopAction::None,
             Some((trigger, breakpoint)) => self.stop(call, breakpoint, trigger, &mut lookup),
         };
-        Ok(Verdict { logged, stop })
+        Ok(GateDecision { logged, stop })
     }
 
     fn stop(
