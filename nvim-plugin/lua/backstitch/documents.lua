@@ -239,7 +239,7 @@ function M.enable()
     pattern = 'backstitch://*',
     callback = function(event)
       local name = label(uris[event.match] or event.match)
-      vim.wo[0][0].statusline = (' %s%%=%%l,%%c %%P '):format(outside.status(name))
+      outside.name_window(0, name)
     end,
   })
 end

@@ -218,13 +218,6 @@ local function title(window, about, path, hints)
   vim.wo[window].winbar = start .. '%<' .. name .. outside.status(hint or '')
 end
 
---- Names a file of a call in the status line of its window, where Neovim would show a URI.
----@param window integer
----@param name string
-local function name_window(window, name)
-  vim.wo[window][0].statusline = ' ' .. outside.status(name) .. ' %{&modified ? "[+]" : ""}%=%l,%c %P '
-end
-
 --- Says in and above the windows of a call which side is which.
 ---@param files backstitch.HeldFiles
 local function entitle(files)
@@ -239,15 +232,15 @@ local function entitle(files)
   end)
   if not file then
     title(right, ('%s: input of %s'):format(files.pause, pause.tool), nil, edits)
-    name_window(right, files.pause .. ' input')
+    outside.name_window(right, 'input')
   else
     local changed_by, moved = words.given(pause.changedBy), words.given(file.movedFrom)
     local side = changed_by and 'as changed in ' .. words.place(changed_by) or 'as the agent would write it'
     title(right, ('%s: %s '):format(side, file.letter), files.path, edits)
-    name_window(right, ('%s %s'):format(files.pause, files.path))
+    outside.name_window(right, 'after ' .. files.path)
     if left then
       title(left, 'now: ', moved and words.shown(moved) or files.path)
-      name_window(left, 'now ' .. files.path)
+      outside.name_window(left, 'now ' .. files.path)
     end
   end
 end

@@ -66,6 +66,13 @@ function M.status(text)
   return (M.line(text):gsub('%%', '%%%%'))
 end
 
+--- Names a window in its status line, where Neovim would show the name of its buffer.
+---@param window integer
+---@param name string
+function M.name_window(window, name)
+  vim.wo[window][0].statusline = ' ' .. M.status(name) .. ' %{&modifiable && &modified ? "[+]" : ""}%=%l,%c %P '
+end
+
 --- Returns a text for a status line of the user's, which may interpret it once, twice or not: it has no `%`.
 ---@param text string
 ---@return string

@@ -69,10 +69,11 @@ end
 
 --- Shows lines in a window below, folded by their indentation: a line without any begins a fold.
 ---@param name string
+---@param about string Name of the window for people.
 ---@param title string
 ---@param lines backstitch.Chunk[][]
 ---@param act fun(row: integer)
-local function list(name, title, lines, act)
+local function list(name, about, title, lines, act)
   local buf = vim.api.nvim_create_buf(false, true)
   vim.bo[buf].bufhidden = 'wipe'
   vim.bo[buf].filetype = 'backstitch-list'
@@ -99,6 +100,7 @@ local function list(name, title, lines, act)
   -- a fold is a row without its lines, not a bar of dots
   vim.opt_local.fillchars:append({ fold = ' ' })
   vim.wo.winbar = outside.status(title)
+  outside.name_window(0, about)
   vim.keymap.set('n', '<CR>', function()
     act(vim.api.nvim_win_get_cursor(0)[1])
   end, { buffer = buf, desc = 'Show it' })
@@ -194,7 +196,7 @@ function M.stack(client, about, pause)
   end
   local of = pause and words.line(pause.summary) or vim.trim(name .. ', which is over')
   local title = (' Stack of %s %s   <CR> source  <Tab> lines  q close'):format(about.pause, of)
-  list('backstitch-stack://' .. about.pause, title, lines, function(row)
+  list('backstitch-stack://' .. about.pause, 'Stack', title, lines, function(row)
     if acts[row] then
       task.run(acts[row])
     end
@@ -275,16 +277,22 @@ function M.calls(client, wanted)
     end
     add(0)
   end
-  list('backstitch-calls://', ' Calls of programs   <CR> REPL session  <Tab> fold  q close', lines, function(row)
-    local ids = sessions[row] or {}
-    if #ids == 0 then
-      return require('backstitch.notice').say('backstitch: no REPL session there')
+  list(
+    'backstitch-calls://',
+    'Calls of programs',
+    ' Calls of programs   <CR> REPL session  <Tab> fold  q close',
+    lines,
+    function(row)
+      local ids = sessions[row] or {}
+      if #ids == 0 then
+        return require('backstitch.notice').say('backstitch: no REPL session there')
+      end
+      task.run(function()
+        local id = #ids == 1 and ids[1] or task.select(ids, { prompt = 'Which session?' })
+        require('backstitch.repl').show(client, id)
+      end)
     end
-    task.run(function()
-      local id = #ids == 1 and ids[1] or task.select(ids, { prompt = 'Which session?' })
-      require('backstitch.repl').show(client, id)
-    end)
-  end)
+  )
   vim.cmd('silent! %foldopen!')
   if place then
     vim.api.nvim_win_set_cursor(0, { place, 0 })

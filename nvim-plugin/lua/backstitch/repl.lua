@@ -202,6 +202,7 @@ local function open_input(view, language)
   vim.api.nvim_buf_set_name(buf, NAME .. view.session .. '/input')
   vim.cmd(('belowright %dsplit'):format(HEIGHT))
   vim.api.nvim_win_set_buf(0, buf)
+  outside.name_window(0, 'REPL input')
   vim.wo.winfixheight = true
   vim.bo[buf].filetype = language
   for _, mode in ipairs({ 'n', 'i' }) do
@@ -299,6 +300,7 @@ function M.show(client, id)
   vim.api.nvim_buf_set_name(buf, NAME .. id)
   vim.cmd('botright split')
   vim.api.nvim_win_set_buf(0, buf)
+  outside.name_window(0, 'REPL')
   local session = found.session
   entitle(view, session)
   vim.keymap.set('n', 'q', function()

@@ -270,19 +270,6 @@ impl Drop for Editor {
     }
 }
 
-/// Replaces the id of a REPL session in the name of a buffer. Its width moves the words behind it.
-fn without_session(row: &str) -> String {
-    const NAME: &str = "backstitch-repl://";
-    let Some((before, after)) = row.split_once(NAME) else {
-        return row.to_owned();
-    };
-    let is_id = |c: char| c.is_ascii_digit() || matches!(c, '-' | '.');
-    let after = after.trim_start_matches(is_id);
-    let words: Vec<&str> = after.split_whitespace().collect();
-    let gap = if after.starts_with(' ') { " " } else { "" };
-    format!("{before}{NAME}SESSION{gap}{}", words.join(" ")).replace("SESSIONSESSION", "SESSION")
-}
-
 /// Replaces the start of a REPL session in its title.
 fn without_start(row: &str) -> String {
     const SINCE: &str = " since ";
@@ -300,7 +287,7 @@ fn without_start(row: &str) -> String {
 /// hides their start. The padding of the row after that, or up to the next window, is normalized, and so is the scroll
 /// bar of a menu.
 fn without_ages(row: &str) -> String {
-    let mut row = without_start(&without_session(row)).replace("just now", "AGE");
+    let mut row = without_start(row).replace("just now", "AGE");
     while let Some(at) = row.find(" s ago") {
         let number = row[..at].trim_end_matches(|c: char| c.is_ascii_digit());
         let number = number.len();
@@ -349,15 +336,4 @@ fn ages_are_masked() {
     assert_eq!(without_ages("│  not now"), "│  not now");
     let since = "a · since 2026-11-25 14:03   K value";
     assert_eq!(without_ages(since), "a · since TIME   K value");
-    let masked = "backstitch-repl://SESSION [-] 7,1 All";
-    assert_eq!(
-        without_ages("backstitch-repl://229-17.1 [-]    7,1   All"),
-        masked
-    );
-    assert_eq!(without_ages(masked), masked);
-    let input = "backstitch-repl://SESSION/input 2,14 All";
-    assert_eq!(
-        without_ages("backstitch-repl://22-7.126635/input   2,14   All"),
-        input
-    );
 }
