@@ -16,6 +16,8 @@ M.finish = comparison.finish
 M.restyle = comparison.restyle
 M.split = require('backstitch.review.split').open
 
+local positions = vim.api.nvim_create_augroup('backstitch.review.position', {})
+
 local anchors = vim.api.nvim_create_namespace('backstitch.review.held')
 
 --- Returns the changes that touch lines, from 1. A pure deletion counts for the line after it, at most the last line.
@@ -188,6 +190,16 @@ function M.go(review, number)
   -- a line of messages, or 'shortmess', may have no room for it
   if vim.o.cmdheight > 0 and not vim.o.shortmess:find('S', 1, true) then
     vim.api.nvim_echo({ { ('change %d of %d'):format(chosen, #review.hunks) } }, false, {})
+    -- the next file has other changes
+    vim.api.nvim_clear_autocmds({ group = positions })
+    vim.api.nvim_create_autocmd('BufLeave', {
+      group = positions,
+      buffer = review.buf,
+      once = true,
+      callback = function()
+        vim.api.nvim_echo({ { '' } }, false, {})
+      end,
+    })
   end
 end
 

@@ -38,8 +38,12 @@ fn a_review_goes_on_by_itself() {
     // across changes and files, and back
     nvim.screen.keys("]c");
     nvim.waits("vim.fn.line('.') == 8");
+    nvim.screen.shows("change 2 of 2");
     nvim.screen.keys("]c");
     nvim.waits(IS_DELETED);
+    // the place in a file is gone with it
+    nvim.screen
+        .until("no place", |screen| !screen.contains("change 2 of 2"));
     nvim.screen.keys("]c");
     nvim.waits("vim.fn.bufname() == 'c.txt' and vim.fn.line('.') == 9");
     nvim.screen.keys("\t");
