@@ -89,24 +89,20 @@ local function preview(client, workspace, checkpoint, last)
   })
 end
 
---- One row of a list of checkpoints.
+--- One row of a list of checkpoints: its name and age, and its id at the end.
 ---@param checkpoint backstitch.Checkpoint
 ---@param now integer
 ---@param changes? backstitch.Change[] Those of the checkpoint by default.
 ---@return string
 function M.row(checkpoint, now, changes)
-  local parts = { words.about(checkpoint) }
-  for _, part in ipairs({
+  return words.dotted({
+    words.about(checkpoint),
     words.given(checkpoint.agent) or '',
     words.counts(changes or checkpoint.changes),
     table.concat(checkpoint.tags, ', '),
     words.ago(checkpoint.time, now),
-  }) do
-    if part ~= '' then
-      table.insert(parts, part)
-    end
-  end
-  return ('%-5s %s'):format(words.rev(checkpoint), table.concat(parts, ' · '))
+    words.rev(checkpoint),
+  })
 end
 
 --- Cells of the steps' names in a folded row.
@@ -343,8 +339,7 @@ function M.branch(client, prompt, where)
     prompt = prompt,
     kind = 'backstitch.branch',
     format_item = function(branch)
-      local from = words.given(branch.fork_point)
-      return branch.name .. (from and ' · from ' .. from or '')
+      return words.dotted({ branch.name, words.ago(branch.created, os.time()) })
     end,
   }).name
 end
