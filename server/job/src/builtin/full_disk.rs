@@ -33,6 +33,7 @@ fn a_checkout_fails() {
         reason.contains("No space left") && reason.contains("large"),
         "{reason}"
     );
+    assert_eq!(fixture.output("ls -A"), "");
 }
 
 #[test]

@@ -179,14 +179,19 @@ impl Builtin {
         }
     }
 
-    /// Removes what a call has left that was killed: content without a name yet.
-    pub fn clean_up(self, place: &RunPlace, repository: &ProjectRepository) {
+    /// Removes what a call with these inputs has left that was killed: content without a name yet, and half a tree.
+    pub fn clean_up(
+        self,
+        place: &RunPlace,
+        repository: &ProjectRepository,
+        inputs: &[(String, String)],
+    ) {
         match self {
             Builtin::Cache | Builtin::CacheSave => cache::clean_up(place, repository),
             Builtin::UploadArtifact => artifact::clean_up(place),
+            Builtin::Checkout => checkout::clean_up(place, Inputs(inputs)),
             Builtin::ActionsRsToolchain
             | Builtin::CacheRestore
-            | Builtin::Checkout
             | Builtin::DownloadArtifact
             | Builtin::RustToolchain
             | Builtin::SetupDotnet

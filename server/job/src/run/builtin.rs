@@ -120,7 +120,7 @@ impl JobRun {
         if ending == ProgramEnding::Exited(0) {
             return Ok(file.answer());
         }
-        builtin.clean_up(&self.setup.place, &self.setup.repository);
+        builtin.clean_up(&self.setup.place, &self.setup.repository, inputs);
         let (outcome, reason) = outcome_of(ending);
         Err(Ran {
             outcome,

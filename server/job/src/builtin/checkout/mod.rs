@@ -6,11 +6,12 @@ mod revision;
 mod storage;
 mod tree;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::copy::below_workspace;
+use super::inputs::Inputs;
 use super::{ActionCall, ActionResult, CheckoutMode};
-use crate::place::create_private;
+use crate::place::{RunPlace, create_private, empty_tree, remove_tree};
 use crate::repository::ProjectRepository;
 use materialize::materialize;
 use options::{cannot_write, options};
@@ -38,9 +39,33 @@ pub(super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, String> {
     create_private(&target).map_err(|error| cannot_write(&error))?;
     let source = source.clone();
     let revision = Revision::of(&source, wanted, options.mode)?;
-    let changes = materialize(call, &source, &revision, &options, &target)?;
+    let changes = materialize(call, &source, &revision, &options, &target)
+        .inspect_err(|_| abandon(&target, options.clean))?;
     call.say(&summary(&source, &revision, &changes));
     Ok(done(&revision))
+}
+
+/// Removes the half tree of a checkout that was killed: a later step would take it for a whole one.
+pub(super) fn clean_up(place: &RunPlace, inputs: Inputs<'_>) {
+    let Ok(options) = options(inputs, CheckoutMode::default()) else {
+        return;
+    };
+    if place.is_in_place {
+        return;
+    }
+    if let Ok(target) = below_workspace(&place.workspace, inputs.text("path")) {
+        abandon(&target, options.clean);
+    }
+}
+
+/// Leaves no half tree. Without `clean` a step's own files may be there: they stay, and are no repository.
+fn abandon(target: &Path, is_clean: bool) {
+    // the step has failed already, and nothing more can be done here
+    let _ = if is_clean {
+        empty_tree(target)
+    } else {
+        remove_tree(&target.join(".git"))
+    };
 }
 
 fn done(revision: &Revision) -> ActionResult {
