@@ -5,7 +5,8 @@ use std::path::Path;
 
 use backstitch_job::host_programs::host_programs;
 use backstitch_job::place::RunEntry;
-use backstitch_job::run::{ActionSources, WorkflowListing};
+use backstitch_job::repository::ProjectRepository;
+use backstitch_job::run::{ActionSources, ToolVersions, WorkflowListing};
 
 use super::{CheckState, Finding, shown};
 use crate::jobs::{self, RunState};
@@ -20,10 +21,15 @@ pub fn examine(root: &Path) -> Vec<Finding> {
     }
     let sources = jobs::action_sources();
     let mut all = vec![programs(&sources)];
+    // the start of a run says why jobs cannot use the directory
+    let repository = ProjectRepository::of(root).ok();
+    let mut versions = repository
+        .as_ref()
+        .map(|repository| ToolVersions::new(&sources, repository));
     all.extend(
         files
             .iter()
-            .filter_map(|file| workflow(root, file, &sources)),
+            .filter_map(|file| workflow(root, file, &sources, versions.as_mut())),
     );
     all.extend(runs(root));
     all
@@ -60,8 +66,13 @@ fn programs(sources: &ActionSources) -> Finding {
     Finding::new(ABOUT, state, said, hint)
 }
 
-/// Names the problems of a workflow, or the actions and tools that it lacks here.
-fn workflow(root: &Path, file: &Path, sources: &ActionSources) -> Option<Finding> {
+/// Names the problems of a workflow, or the actions, tools and versions that it lacks here.
+fn workflow(
+    root: &Path,
+    file: &Path,
+    sources: &ActionSources,
+    versions: Option<&mut ToolVersions<'_>>,
+) -> Option<Finding> {
     let name = shown(file.strip_prefix(root).unwrap_or(file));
     let text = match fs::read_to_string(file) {
         Ok(text) => text,
@@ -81,8 +92,10 @@ fn workflow(root: &Path, file: &Path, sources: &ActionSources) -> Option<Finding
             hint,
         ));
     }
-    let absent = listing.jobs.iter().flat_map(|job| &job.absent);
+    let absent = listing.jobs.iter().flat_map(|job| job.absent.clone());
+    let other = versions.map(|versions| versions.missing(&name, &text));
     let mut absent: Vec<String> = absent
+        .chain(other.unwrap_or_default())
         .map(|note| format!("{} (line {})", note.text, note.line))
         .collect();
     absent.dedup();
@@ -96,7 +109,7 @@ fn workflow(root: &Path, file: &Path, sources: &ActionSources) -> Option<Finding
             "{name} needs actions or tools that are absent: {}",
             absent.join(", ")
         ),
-        "install the tool of a setup action; `--action NAME=DIR` of `backstitch job run` gives another one, `--action NAME=skip` leaves its steps out",
+        "install the tool of a setup action in that version; `--action NAME=DIR` of `backstitch job run` gives another one, `--action NAME=skip` leaves its steps out",
     ))
 }
 

@@ -74,6 +74,57 @@ fn doctor_names_programs_and_absent_actions() {
     assert!(found[1].1.contains("ci.yml (Line: 2, Col: 7)"), "{found:?}");
 }
 
+/// `doctor` compares the versions of tools with those that a workflow wants, also by its matrix and by version files.
+#[test]
+fn doctor_names_versions_of_tools_that_are_not_here() {
+    let steps = "- uses: actions/setup-node@v4\n  with: {node-version: '${{ matrix.node }}', token: '${{ secrets.T }}'}\n\
+                 - uses: actions/setup-go@v5\n  with: {go-version-file: go.mod}\n\
+                 - uses: actions/setup-node@v4\n  with: {node-version: '${{ env.NODE }}'}\n\
+                 - uses: actions/setup-node@v4\n  with: {node-version: lts/*}\n\
+                 - uses: dtolnay/rust-toolchain@1.40";
+    let matrix = "runs-on: ubuntu-latest\n    strategy: {matrix: {node: [18, '22.1', 24]}}";
+    let text = job(steps).replace("runs-on: ubuntu-latest", matrix);
+    let world = workflow(&text);
+    world.write("go.mod", "module a\n\ngo 1.99\n");
+    let bin = world.home.join("bin");
+    fs::create_dir_all(&bin).expect("a directory");
+    for (name, says) in [
+        ("node", "v22.1.0"),
+        ("go", "go version go1.22.3 linux/amd64"),
+        ("rustc", "rustc 1.95.0 (abc 2026-04-14)"),
+    ] {
+        let file = bin.join(name);
+        fs::write(&file, format!("#!/bin/sh\necho '{says}'\n")).expect("a file");
+        fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .expect("a mode");
+    }
+    let world = world
+        .with("PATH", &format!("{}:/usr/bin:/bin", bin.display()))
+        .with("RUSTUP_HOME", bin.to_str().expect("a path"));
+    let (state, said, _) = findings(&world).swap_remove(1);
+    assert_eq!(state, "warning");
+    let mut notes = said.split("absent: ").nth(1).expect("notes").split("), ");
+    // the machine may have other versions, too
+    for (wanted, here, line) in [
+        ("actions/setup-node@v4: Node 18", "22.1.0", "(line 7"),
+        ("actions/setup-node@v4: Node 24", "22.1.0", "(line 7"),
+        ("actions/setup-go@v5: Go 1.99", "1.22.3", "(line 9"),
+        (
+            "dtolnay/rust-toolchain@1.40: Rust 1.40",
+            "1.95.0",
+            "(line 15",
+        ),
+    ] {
+        let note = notes.next().unwrap_or_default();
+        let known = format!("{wanted} is not on this machine (here: ");
+        assert!(
+            note.starts_with(&known) && note.contains(here) && note.contains(line),
+            "{said}"
+        );
+    }
+    assert_eq!(notes.next(), None, "{said}");
+}
+
 /// Damaged and orphaned runs are named with the way out, and `job rm` is that.
 #[test]
 fn doctor_names_damaged_and_orphaned_runs() {

@@ -12,6 +12,7 @@ mod stored_name;
 mod target;
 mod tools;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -155,6 +156,47 @@ impl Builtin {
     /// False if the action sets up a tool of which no version is on this machine.
     pub fn has_tool(self, host: &Host) -> bool {
         tools::has_tool(self, host)
+    }
+
+    /// The reason why no fitting version is here of the tool that an action with these inputs sets up. Nothing is set up.
+    /// Version files are those of the project.
+    pub fn lacks_version(
+        self,
+        version: &str,
+        inputs: &[(String, String)],
+        host: &Host,
+        repository: &ProjectRepository,
+    ) -> Option<String> {
+        let place = RunPlace::of_no_run(repository);
+        let rustup = host.directory("RUSTUP_HOME", ".rustup");
+        let rustup = rustup.map(|dir| ("RUSTUP_HOME".into(), dir.into_os_string()));
+        let text = |text: &OsString| text.to_string_lossy().into_owned();
+        let variables = rustup.iter().chain(&host.variables);
+        let environment: Vec<_> = variables
+            .map(|(name, value)| (text(name), text(value)))
+            .collect();
+        let options = BuiltinOptions {
+            host: host.clone(),
+            ..BuiltinOptions::default()
+        };
+        let mut call = ActionCall {
+            version,
+            inputs,
+            place: &place,
+            repository,
+            environment: &environment,
+            print: &mut |_| {},
+            options: &options,
+            state: &[],
+        };
+        match tools::check(self, &mut call) {
+            Err(BuiltinError::Absent(reason)) => {
+                let reason = reason.strip_suffix(tools::NEXT_STEP).unwrap_or(&reason);
+                Some(reason.to_owned())
+            }
+            // a wrong input is the run's matter
+            Ok(()) | Err(BuiltinError::Failed(_)) => None,
+        }
     }
 
     /// Runs the main part.

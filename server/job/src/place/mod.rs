@@ -87,6 +87,29 @@ impl RunPlace {
         RunPlace::new(jobs_dir, workflow, job, repository, true)
     }
 
+    /// The place of a check that starts no step and writes nothing: version files are those of the project.
+    pub(crate) fn of_no_run(repository: &ProjectRepository) -> RunPlace {
+        // no directory can be there
+        let nowhere = || PathBuf::from("/dev/null/run");
+        RunPlace {
+            id: String::new(),
+            number: 0,
+            dir: nowhere(),
+            files: nowhere(),
+            workspace: repository.root.clone(),
+            temp: PathBuf::from("/"),
+            tmp: nowhere(),
+            home: nowhere(),
+            tool: nowhere(),
+            artifacts: nowhere(),
+            log: nowhere(),
+            caches: nowhere(),
+            protected: Vec::new(),
+            is_in_place: true,
+            _lock: None,
+        }
+    }
+
     fn new(
         jobs_dir: &Path,
         workflow: &str,

@@ -190,11 +190,12 @@ fn shown(token: &TemplateToken) -> String {
     }
 }
 
-fn matrix_of(token: Option<&TemplateToken>) -> MatrixListing {
+/// The combinations of a matrix, as far as they are known before a run.
+pub(super) fn matrix_of(token: Option<&TemplateToken>) -> MatrixListing {
     let Some(token) = token else {
         return MatrixListing::None;
     };
-    if let Some(context) = asks_for_run(token) {
+    if let Some(context) = asks_for(token, &["github", "needs", "inputs", "vars"]) {
         return MatrixListing::Later(context);
     }
     let facts = crate::contexts::JobFacts::default();
@@ -209,21 +210,20 @@ fn matrix_of(token: Option<&TemplateToken>) -> MatrixListing {
     }
 }
 
-/// The expression in a matrix whose value only a run has.
-fn asks_for_run(token: &TemplateToken) -> Option<String> {
+/// The first expression with a value of one of these contexts.
+pub(super) fn asks_for(token: &TemplateToken, contexts: &[&str]) -> Option<String> {
     match &token.kind {
         TokenKind::Expression(expression) => {
             let text = expression.text.to_ascii_lowercase();
-            let contexts = ["github", "needs", "inputs", "vars"];
             let asks = contexts.iter().any(|context| {
                 text.contains(&format!("{context}.")) || text.contains(&format!("{context}["))
             });
             asks.then(|| expression.source.clone())
         }
-        TokenKind::Sequence(items) => items.iter().find_map(asks_for_run),
+        TokenKind::Sequence(items) => items.iter().find_map(|item| asks_for(item, contexts)),
         TokenKind::Mapping(pairs) => pairs
             .iter()
-            .find_map(|(key, value)| asks_for_run(key).or_else(|| asks_for_run(value))),
+            .find_map(|(key, value)| asks_for(key, contexts).or_else(|| asks_for(value, contexts))),
         TokenKind::Null
         | TokenKind::Insert
         | TokenKind::Bool(_)

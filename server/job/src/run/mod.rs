@@ -23,6 +23,7 @@ mod pre;
 mod script;
 mod standing;
 mod step;
+mod tool_versions;
 mod uses;
 mod whole;
 
@@ -33,5 +34,6 @@ pub use listing::{JobListing, LineText, MatrixListing, WorkflowListing, jobs_of}
 pub use live::LiveJob;
 pub use pending::PendingStep;
 pub use standing::{ShellProgram, ShellRan, StandingJob};
+pub use tool_versions::ToolVersions;
 pub use uses::{ActionSources, FoundAction, MissingActions, RemoteAction, UsesText, action_file};
 pub use whole::{JobDriver, WorkflowEnd, WorkflowSetup, digest};

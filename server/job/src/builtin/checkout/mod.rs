@@ -58,7 +58,7 @@ pub(super) fn clean_up(place: &RunPlace, inputs: Inputs<'_>) {
     }
 }
 
-/// Leaves no half tree. Without `clean` a step's own files may be there: they stay, and are no repository.
+/// Leaves no half tree. Without `clean` files of a step may be there: they stay, without a repository.
 fn abandon(target: &Path, is_clean: bool) {
     // the step has failed already, and nothing more can be done here
     let _ = if is_clean {

@@ -17,6 +17,27 @@ pub(super) const DOTNET: Tool = Tool {
 };
 
 pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, BuiltinError> {
+    let (found, newest) = find(call)?;
+    let mut done = outputs([
+        ("dotnet-version", newest.to_string()),
+        ("cache-hit", "false".to_owned()),
+    ]);
+    done.path = path_of(call, &DOTNET, &found)?;
+    let root = found.program.canonicalize().ok();
+    if let Some(root) = root.as_deref().and_then(std::path::Path::parent) {
+        done.environment.push((
+            "DOTNET_ROOT".to_owned(),
+            root.to_string_lossy().into_owned(),
+        ));
+    }
+    note_cache(call);
+    Ok(done)
+}
+
+/// Finds the program, and the newest one of the versions that the inputs want.
+pub(super) fn find(
+    call: &mut ActionCall<'_>,
+) -> Result<(InstalledTool, ToolVersion), BuiltinError> {
     let wanted = wanted(call)?;
     let any = VersionRange::any("");
     let found =
@@ -33,20 +54,7 @@ pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, B
         newest = newest.max(Some(best.clone()));
     }
     let newest = newest.unwrap_or(found.version.clone());
-    let mut done = outputs([
-        ("dotnet-version", newest.to_string()),
-        ("cache-hit", "false".to_owned()),
-    ]);
-    done.path = path_of(call, &DOTNET, &found)?;
-    let root = found.program.canonicalize().ok();
-    if let Some(root) = root.as_deref().and_then(std::path::Path::parent) {
-        done.environment.push((
-            "DOTNET_ROOT".to_owned(),
-            root.to_string_lossy().into_owned(),
-        ));
-    }
-    note_cache(call);
-    Ok(done)
+    Ok((found, newest))
 }
 
 fn wanted(call: &ActionCall<'_>) -> Result<Vec<String>, BuiltinError> {

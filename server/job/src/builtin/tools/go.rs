@@ -1,6 +1,6 @@
 //! `actions/setup-go`.
 
-use super::installed::{Tool, path_of};
+use super::installed::{InstalledTool, Tool, path_of};
 use super::version::VersionRange;
 use super::wanted::{first_line, named_file, tool_version};
 use super::{ActionCall, ActionResult, BuiltinError, note_cache, outputs, range_of, require};
@@ -22,12 +22,7 @@ pub(super) const GO: Tool = Tool {
 };
 
 pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, BuiltinError> {
-    let wanted = wanted(call)?;
-    let range = match wanted.as_str() {
-        "stable" | "oldstable" => VersionRange::any(&wanted),
-        version => range_of(&GO, version.strip_prefix("go").unwrap_or(version))?,
-    };
-    let found = require(call, &GO, &range)?;
+    let found = find(call)?;
     let mut done = outputs([
         ("go-version", found.version.to_string()),
         ("cache-hit", "false".to_owned()),
@@ -38,6 +33,16 @@ pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, B
         .push(("GOTOOLCHAIN".to_owned(), "local".to_owned()));
     note_cache(call);
     Ok(done)
+}
+
+/// Finds the version that the inputs want.
+pub(super) fn find(call: &mut ActionCall<'_>) -> Result<InstalledTool, BuiltinError> {
+    let wanted = wanted(call)?;
+    let range = match wanted.as_str() {
+        "stable" | "oldstable" => VersionRange::any(&wanted),
+        version => range_of(&GO, version.strip_prefix("go").unwrap_or(version))?,
+    };
+    require(call, &GO, &range)
 }
 
 fn wanted(call: &ActionCall<'_>) -> Result<String, BuiltinError> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::installed::Tool;
+use super::installed::{InstalledTool, Tool};
 use super::wanted::{first_line, named_file, tool_version};
 use super::{
     ActionCall, ActionResult, BuiltinError, absent, note_cache, outputs, range_of, require,
@@ -36,11 +36,7 @@ pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, B
     let mut done = ActionResult::default();
     // the last one is the default
     for wanted in wanted(call)? {
-        let range = range_of(
-            &JAVA,
-            wanted.strip_prefix("1.8").map_or(wanted.as_str(), |_| "8"),
-        )?;
-        let found = require(call, &JAVA, &range)?;
+        let found = find(call, &wanted)?;
         let real = found
             .program
             .canonicalize()
@@ -86,6 +82,20 @@ pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, B
     }
     note_cache(call);
     Ok(done)
+}
+
+/// Finds a version.
+fn find(call: &mut ActionCall<'_>, wanted: &str) -> Result<InstalledTool, BuiltinError> {
+    let range = range_of(&JAVA, wanted.strip_prefix("1.8").map_or(wanted, |_| "8"))?;
+    require(call, &JAVA, &range)
+}
+
+/// Finds each version that the inputs want.
+pub(super) fn find_all(call: &mut ActionCall<'_>) -> Result<(), BuiltinError> {
+    for wanted in wanted(call)? {
+        find(call, &wanted)?;
+    }
+    Ok(())
 }
 
 fn wanted(call: &ActionCall<'_>) -> Result<Vec<String>, BuiltinError> {

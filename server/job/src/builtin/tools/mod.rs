@@ -54,6 +54,31 @@ pub(super) fn has_tool(builtin: Builtin, host: &Host) -> bool {
     installed::is_here(host, tool)
 }
 
+/// Finds each version that an action with these inputs wants of its tool. Nothing is set up.
+pub(super) fn check(builtin: Builtin, call: &mut ActionCall<'_>) -> Result<(), BuiltinError> {
+    match builtin {
+        Builtin::ActionsRsToolchain | Builtin::RustToolchain | Builtin::SetupRustToolchain => {
+            rust::check(builtin, call)
+        }
+        Builtin::SetupDotnet => dotnet::find(call).map(drop),
+        Builtin::SetupGo => go::find(call).map(drop),
+        Builtin::SetupJava => java::find_all(call),
+        Builtin::SetupNode => node::find(call).map(drop),
+        Builtin::SetupPython => python::find_all(call),
+        Builtin::SetupRuby => ruby::find(call).map(drop),
+        Builtin::SetupUv => uv::find(call).map(drop),
+        Builtin::Cache
+        | Builtin::CacheRestore
+        | Builtin::CacheSave
+        | Builtin::Checkout
+        | Builtin::DownloadArtifact
+        | Builtin::UploadArtifact => Ok(()),
+    }
+}
+
+/// The next step of an action whose tool is absent.
+pub(super) const NEXT_STEP: &str = ", and nothing is installed: install it, then run the job again";
+
 /// Finds the tool for a range, or says that it is absent.
 fn require(
     call: &mut ActionCall<'_>,
@@ -95,7 +120,7 @@ fn absent(tool: &Tool, wanted: &str, others: &[ToolVersion]) -> BuiltinError {
         format!(" (here: {})", others.join(", "))
     };
     BuiltinError::Absent(format!(
-        "{} {wanted} is not on this machine{here}, and nothing is installed: install it, then run the job again",
+        "{} {wanted} is not on this machine{here}{NEXT_STEP}",
         tool.name
     ))
 }

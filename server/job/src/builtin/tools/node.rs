@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::installed::{Tool, path_of};
+use super::installed::{InstalledTool, Tool, path_of};
 use super::version::VersionRange;
 use super::wanted::{first_line, named_file, tool_version};
 use super::{
@@ -42,9 +42,7 @@ const LTS: [(&str, &str); 11] = [
 ];
 
 pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, BuiltinError> {
-    let wanted = wanted(call)?;
-    let range = range(&wanted)?;
-    let found = require(call, &NODE, &range)?;
+    let found = find(call)?;
     let mut done = outputs([
         ("node-version", format!("v{}", found.version)),
         ("cache-hit", "false".to_owned()),
@@ -53,6 +51,13 @@ pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, B
     note_cache(call);
     registry(call, &mut done)?;
     Ok(done)
+}
+
+/// Finds the version that the inputs want.
+pub(super) fn find(call: &mut ActionCall<'_>) -> Result<InstalledTool, BuiltinError> {
+    let wanted = wanted(call)?;
+    let range = range(&wanted)?;
+    require(call, &NODE, &range)
 }
 
 fn wanted(call: &ActionCall<'_>) -> Result<String, BuiltinError> {

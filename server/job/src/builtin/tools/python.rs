@@ -43,8 +43,7 @@ pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, B
     let mut versions = Vec::new();
     // each is set up, and the last one is the default
     for wanted in wanted(call)? {
-        let range = range_of(&PYTHON, &wanted)?;
-        let found = require(call, &PYTHON, &range)?;
+        let found = find(call, &wanted)?;
         let location = environment(call, &found, &wanted)?;
         versions.push(found.version.to_string());
         let text = location.to_string_lossy().into_owned();
@@ -62,6 +61,20 @@ pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, B
     }
     note_cache(call);
     Ok(done)
+}
+
+/// Finds a version.
+fn find(call: &mut ActionCall<'_>, wanted: &str) -> Result<InstalledTool, BuiltinError> {
+    let range = range_of(&PYTHON, wanted)?;
+    require(call, &PYTHON, &range)
+}
+
+/// Finds each version that the inputs want.
+pub(super) fn find_all(call: &mut ActionCall<'_>) -> Result<(), BuiltinError> {
+    for wanted in wanted(call)? {
+        find(call, &wanted)?;
+    }
+    Ok(())
 }
 
 fn variables(location: &str) -> Vec<(String, String)> {

@@ -1,6 +1,6 @@
 //! `ruby/setup-ruby`.
 
-use super::installed::{Tool, path_of};
+use super::installed::{InstalledTool, Tool, path_of};
 use super::version::VersionRange;
 use super::wanted::{file, first_line, tool_version};
 use super::{ActionCall, ActionResult, BuiltinError, outputs, range_of, require, without_network};
@@ -22,6 +22,22 @@ pub(super) const RUBY: Tool = Tool {
 };
 
 pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, BuiltinError> {
+    let found = find(call)?;
+    let real = found
+        .program
+        .canonicalize()
+        .unwrap_or_else(|_| found.program.clone());
+    let prefix = real
+        .parent()
+        .and_then(|bin| bin.parent())
+        .map(|prefix| prefix.to_string_lossy().into_owned());
+    let mut done = outputs([("ruby-prefix", prefix.unwrap_or_default())]);
+    done.path = path_of(call, &RUBY, &found)?;
+    Ok(done)
+}
+
+/// Finds the version that the inputs want.
+pub(super) fn find(call: &mut ActionCall<'_>) -> Result<InstalledTool, BuiltinError> {
     if call.given().is_true("bundler-cache", false) {
         return Err(without_network(
             "ruby/setup-ruby",
@@ -35,18 +51,7 @@ pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, B
         "ruby" => VersionRange::any("ruby"),
         number => range_of(&RUBY, number)?,
     };
-    let found = require(call, &RUBY, &range)?;
-    let real = found
-        .program
-        .canonicalize()
-        .unwrap_or_else(|_| found.program.clone());
-    let prefix = real
-        .parent()
-        .and_then(|bin| bin.parent())
-        .map(|prefix| prefix.to_string_lossy().into_owned());
-    let mut done = outputs([("ruby-prefix", prefix.unwrap_or_default())]);
-    done.path = path_of(call, &RUBY, &found)?;
-    Ok(done)
+    require(call, &RUBY, &range)
 }
 
 fn wanted(call: &ActionCall<'_>) -> Result<String, BuiltinError> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::installed::{Tool, answer, choose};
 use super::version::{ToolVersion, VersionRange};
 use super::wanted::{file, first_line, toml_value};
-use super::{ActionCall, ActionResult, BuiltinError, absent, outputs, say_used};
+use super::{ActionCall, ActionResult, Builtin, BuiltinError, absent, outputs, say_used};
 
 pub(super) const RUST: Tool = Tool {
     name: "Rust",
@@ -37,7 +37,28 @@ struct ToolchainParts {
     targets: Vec<String>,
 }
 
+/// Finds the toolchain that an action with these inputs wants.
+pub(super) fn check(builtin: Builtin, call: &ActionCall<'_>) -> Result<(), BuiltinError> {
+    let (wanted, parts) = match builtin {
+        Builtin::ActionsRsToolchain => wanted_by_actions_rs(call)?,
+        Builtin::SetupRustToolchain => wanted_by_setup(call)?,
+        _ => wanted_by_dtolnay(call)?,
+    };
+    find_whole(call, &wanted, &parts).map(drop)
+}
+
 pub(in super::super) fn dtolnay(call: &mut ActionCall<'_>) -> Result<ActionResult, BuiltinError> {
+    let (wanted, parts) = wanted_by_dtolnay(call)?;
+    let found = set_up(call, &wanted, &parts)?;
+    let mut done = outputs([("cachekey", cache_key(&found.details)), ("name", wanted)]);
+    done.environment = unset(
+        call,
+        &[("CARGO_INCREMENTAL", "0"), ("CARGO_TERM_COLOR", "always")],
+    );
+    Ok(done)
+}
+
+fn wanted_by_dtolnay(call: &ActionCall<'_>) -> Result<(String, ToolchainParts), BuiltinError> {
     let inputs = call.given();
     let (branch, of_branch) = branch(call.version);
     let wanted = match (inputs.text("toolchain"), branch) {
@@ -63,16 +84,7 @@ pub(in super::super) fn dtolnay(call: &mut ActionCall<'_>) -> Result<ActionResul
             inputs.text("target")
         )),
     };
-    let found = set_up(call, wanted, &parts)?;
-    let mut done = outputs([
-        ("cachekey", cache_key(&found.details)),
-        ("name", wanted.to_owned()),
-    ]);
-    done.environment = unset(
-        call,
-        &[("CARGO_INCREMENTAL", "0"), ("CARGO_TERM_COLOR", "always")],
-    );
-    Ok(done)
+    Ok((wanted.to_owned(), parts))
 }
 
 /// Toolchain and components of a branch of `dtolnay/rust-toolchain`. The main one, its tag and commits name no toolchain.
@@ -94,17 +106,7 @@ fn branch(version: &str) -> (Option<&str>, &'static str) {
 pub(in super::super) fn actions_rs(
     call: &mut ActionCall<'_>,
 ) -> Result<ActionResult, BuiltinError> {
-    let inputs = call.given();
-    let wanted = match inputs.text("toolchain") {
-        "" => in_file(call)?.map(|(toolchain, _)| toolchain).ok_or_else(|| {
-            "toolchain input was not given and repository does not have a rust-toolchain file: add one of them".to_owned()
-        })?,
-        given => given.to_owned(),
-    };
-    let parts = ToolchainParts {
-        components: list(inputs.text("components")),
-        targets: list(inputs.text("target")),
-    };
+    let (wanted, parts) = wanted_by_actions_rs(call)?;
     let found = set_up(call, &wanted, &parts)?;
     let rustc = found.details.lines().next().unwrap_or_default();
     let short = rustc.strip_prefix("rustc ").unwrap_or(rustc).to_owned();
@@ -120,27 +122,26 @@ pub(in super::super) fn actions_rs(
     ]))
 }
 
+fn wanted_by_actions_rs(call: &ActionCall<'_>) -> Result<(String, ToolchainParts), BuiltinError> {
+    let inputs = call.given();
+    let wanted = match inputs.text("toolchain") {
+        "" => in_file(call)?.map(|(toolchain, _)| toolchain).ok_or_else(|| {
+            "toolchain input was not given and repository does not have a rust-toolchain file: add one of them".to_owned()
+        })?,
+        given => given.to_owned(),
+    };
+    let parts = ToolchainParts {
+        components: list(inputs.text("components")),
+        targets: list(inputs.text("target")),
+    };
+    Ok((wanted, parts))
+}
+
 pub(in super::super) fn setup_rust_toolchain(
     call: &mut ActionCall<'_>,
 ) -> Result<ActionResult, BuiltinError> {
     let inputs = call.given();
-    let mut parts = ToolchainParts {
-        components: list(inputs.text("components")),
-        targets: list(inputs.text("target")),
-    };
-    let wanted = match (inputs.text("toolchain"), in_file(call)?) {
-        ("", Some((toolchain, of_file))) => {
-            parts.components.extend(of_file.components);
-            parts.targets.extend(of_file.targets);
-            toolchain
-        }
-        ("", None) => "stable".to_owned(),
-        // the first one of several is the default
-        (given, _) => list(given).first().cloned().unwrap_or_default(),
-    };
-    for other in list(inputs.text("toolchain")).iter().skip(1) {
-        find(call, other)?;
-    }
+    let (wanted, parts) = wanted_by_setup(call)?;
     let found = set_up(call, &wanted, &parts)?;
     let cargo = version_line(call, &found.dir.join("bin/cargo"));
     let mut done = outputs([
@@ -165,6 +166,28 @@ pub(in super::super) fn setup_rust_toolchain(
     }
     done.environment = unset(call, &wanted);
     Ok(done)
+}
+
+fn wanted_by_setup(call: &ActionCall<'_>) -> Result<(String, ToolchainParts), BuiltinError> {
+    let inputs = call.given();
+    let mut parts = ToolchainParts {
+        components: list(inputs.text("components")),
+        targets: list(inputs.text("target")),
+    };
+    let wanted = match (inputs.text("toolchain"), in_file(call)?) {
+        ("", Some((toolchain, of_file))) => {
+            parts.components.extend(of_file.components);
+            parts.targets.extend(of_file.targets);
+            toolchain
+        }
+        ("", None) => "stable".to_owned(),
+        // the first one of several is the default
+        (given, _) => list(given).first().cloned().unwrap_or_default(),
+    };
+    for other in list(inputs.text("toolchain")).iter().skip(1) {
+        find(call, other)?;
+    }
+    Ok((wanted, parts))
 }
 
 /// Variables that no step before has set.
@@ -217,6 +240,18 @@ fn set_up(
     wanted: &str,
     parts: &ToolchainParts,
 ) -> Result<Toolchain, BuiltinError> {
+    let found = find_whole(call, wanted, parts)?;
+    make_default(call, wanted, &found)?;
+    say_used(call, &format!("Rust {}", found.version), wanted, None);
+    Ok(found)
+}
+
+/// Finds a toolchain with its parts.
+fn find_whole(
+    call: &ActionCall<'_>,
+    wanted: &str,
+    parts: &ToolchainParts,
+) -> Result<Toolchain, BuiltinError> {
     let found = find(call, wanted)?;
     for component in &parts.components {
         if !has_component(&found.dir, component) {
@@ -242,8 +277,6 @@ fn set_up(
             ));
         }
     }
-    make_default(call, wanted, &found)?;
-    say_used(call, &format!("Rust {}", found.version), wanted, None);
     Ok(found)
 }
 

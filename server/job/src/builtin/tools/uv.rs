@@ -1,6 +1,6 @@
 //! `astral-sh/setup-uv`.
 
-use super::installed::{Tool, path_of};
+use super::installed::{InstalledTool, Tool, path_of};
 use super::wanted::{file, named_file, toml_value, tool_version};
 use super::{ActionCall, ActionResult, BuiltinError, outputs, range_of, require, without_network};
 
@@ -18,18 +18,8 @@ pub(super) const UV: Tool = Tool {
 };
 
 pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, BuiltinError> {
-    let inputs = call.given();
-    if inputs.is_true("activate-environment", false) {
-        return Err(without_network(
-            "astral-sh/setup-uv",
-            "activate-environment",
-            "run `uv venv` in a step, and add its directory to GITHUB_PATH",
-        ));
-    }
-    let python = inputs.text("python-version");
-    let wanted = wanted(call)?;
-    let range = range_of(&UV, &wanted)?;
-    let found = require(call, &UV, &range)?;
+    let python = call.given().text("python-version");
+    let found = find(call)?;
     let program = found.program.to_string_lossy().into_owned();
     let beside = found
         .program
@@ -53,6 +43,20 @@ pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, B
             .push(("UV_CACHE_DIR".to_owned(), cache.to_owned()));
     }
     Ok(done)
+}
+
+/// Finds the version that the inputs want.
+pub(super) fn find(call: &mut ActionCall<'_>) -> Result<InstalledTool, BuiltinError> {
+    if call.given().is_true("activate-environment", false) {
+        return Err(without_network(
+            "astral-sh/setup-uv",
+            "activate-environment",
+            "run `uv venv` in a step, and add its directory to GITHUB_PATH",
+        ));
+    }
+    let wanted = wanted(call)?;
+    let range = range_of(&UV, &wanted)?;
+    require(call, &UV, &range)
 }
 
 fn wanted(call: &ActionCall<'_>) -> Result<String, BuiltinError> {
