@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
+use super::film::Film;
 use vt100::{Callbacks, Color, Parser, Screen};
 
 use crate::support::limits::EVENT_TIMEOUT;
@@ -43,6 +44,7 @@ pub struct Editor {
     output: Receiver<Vec<u8>>,
     terminal: Parser<Answers>,
     columns: u16,
+    film: Option<Film>,
 }
 
 /// The terminal's answers to queries, for which editors wait when they start.
@@ -116,10 +118,14 @@ impl Editor {
             keyboard,
             terminal,
             columns,
+            film: Film::start(name, rows, columns),
         }
     }
 
     pub fn keys(&mut self, keys: &str) {
+        if let Some(film) = &mut self.film {
+            film.keys(keys);
+        }
         self.keyboard
             .write_all(keys.as_bytes())
             .expect("a keyboard");
@@ -134,12 +140,19 @@ impl Editor {
         text.join("\n").trim_end().to_owned() + "\n"
     }
 
+    fn take(&mut self, bytes: &[u8]) {
+        self.terminal.process(bytes);
+        if let Some(film) = &mut self.film {
+            film.output(bytes);
+        }
+    }
+
     /// Reads what the editor draws next; false if there was nothing within this time.
     #[track_caller]
     fn draw(&mut self, timeout: Duration) -> bool {
         match self.output.recv_timeout(timeout) {
             Ok(bytes) => {
-                self.terminal.process(&bytes);
+                self.take(&bytes);
                 let answers = std::mem::take(&mut self.terminal.callbacks_mut().0);
                 self.keyboard.write_all(&answers).expect("a keyboard");
                 true
@@ -172,7 +185,7 @@ impl Editor {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match self.output.recv_timeout(left) {
-                Ok(bytes) => self.terminal.process(&bytes),
+                Ok(bytes) => self.take(&bytes),
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => panic!("no end:\n{}", self.screen()),
             }
