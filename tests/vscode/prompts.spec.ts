@@ -286,7 +286,10 @@ test('a list of checkpoints finds the words and the numbers of the whole history
   const window = await code.open('a.txt');
   await window.run('Backstitch: Rewind…');
   const { quick } = window;
-  await expect(quick.item('number 120: count on').first()).toBeVisible();
+  // the prompt and the age name a row, without an id
+  const newest = await quick.shown('number 120: count on');
+  expect(newest.description).toMatch(/^before · (just now|\d+ min ago)$/);
+  expect(newest.detail).toMatch(/^claude-code\s+a\.txt\s+\+1 −1$/);
   await quick.type('walnut');
   await expect(quick.item('plant a walnut tree').first()).toBeVisible();
   await look(window.page, 'search');

@@ -69,9 +69,7 @@ function row(
   const say = vscode.l10n.t;
   return {
     label: `${prompt === undefined ? "" : "$(blank)"}$(${icon(checkpoint)}) ${withoutIcons(about(checkpoint, say))}`,
-    description: [which(checkpoint, say), ago(checkpoint.time, now, say), rev(checkpoint)]
-      .filter(Boolean)
-      .join(" · "),
+    description: [which(checkpoint, say), ago(checkpoint.time, now, say)].filter(Boolean).join(" · "),
     detail: [
       prompt === undefined ? "" : `$(blank)${withoutIcons(prompt)}`,
       checkpoint.agent ?? "",
@@ -224,7 +222,7 @@ export async function branch(ctx: Ctx, where: Where, title: string): Promise<Bra
   const now = Date.now();
   const items = others.map((branch) => ({
     label: `$(git-branch) ${withoutIcons(branch.name)}`,
-    description: [branch.head ?? "", ago(branch.created, now, say)].filter(Boolean).join(" · "),
+    description: ago(branch.created, now, say),
     detail: branch.description ?? "",
     branch,
   }));
