@@ -26,7 +26,7 @@ for (const theme of ['dark', 'light'] as const) {
       const window = await code.open('app.js');
       const { page, multiDiff, notifications } = window;
       const first = patchOfCodex(world, PATCH);
-      const toast = notifications.toast('codex wants to run apply_patch');
+      const toast = notifications.toast('wants to run apply_patch');
       await expect(toast).toBeVisible();
       // the primary button only shows
       await expect(toast.getByRole('button', { name: /^(Show|Deny|Continue)$/ }).first()).toHaveText('Show');
@@ -37,7 +37,7 @@ for (const theme of ['dark', 'light'] as const) {
       const agents = window.tree('Agents');
       await agents.show();
       await expect(agents.row(/^apply_patch/)).toContainText('old.txt');
-      await notifications.action('codex wants to run', 'Show').click();
+      await notifications.action('wants to run apply_patch', 'Show').click();
       await expect.poll(() => multiDiff.letters()).toEqual(['app.js', 'A extra.js', 'D old.txt']);
       await look(page, `held-files-${theme}`);
       for (const name of ['Continue the Held Call', 'Step to the Next Call', 'Deny the Held Call…']) {
@@ -73,7 +73,7 @@ test('a binary file of a call is named, and a change of one of its files runs', 
   const { multiDiff, notifications, page } = window;
   const patch = '*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** Update File: b.txt\n@@\n-two\n+2\n*** Delete File: logo.png\n*** End Patch\n';
   const answered = patchOfCodex(world, patch);
-  await notifications.action('codex wants to run', 'Show').click();
+  await notifications.action('wants to run apply_patch', 'Show').click();
   await expect.poll(() => multiDiff.letters()).toEqual(['a.txt', 'b.txt', 'D logo.png']);
   const side = multiDiff.entry('a.txt').modified;
   await expect.poll(() => side.notes()).toEqual(['after the call: you can edit this side']);

@@ -68,7 +68,7 @@ test('after a step the next call of that session is shown where the focus is, by
   other.prompt('something else');
   world.run('breakpoint', 'add', 'tool', 'Edit', '--once');
   const third = other.held('Edit', other.input('a.txt', 'one', '1'));
-  await expect(window.notifications.toast('claude-code wants to run Edit a.txt (calls Edit)')).toBeVisible();
+  await expect(window.notifications.toast('1 call is held: claude-code B “something else”')).toBeVisible();
   await expect(held).toHaveCount(0);
   world.run('resume');
   await third;
@@ -113,10 +113,10 @@ test('a call that was decided elsewhere is only named by a late click; one whose
   const window = await code.open('a.txt');
   const { notifications, page } = window;
   const answered = agent.held('Edit', agent.input('a.txt', 'two', '2'));
-  await expect(notifications.toast('claude-code wants to run Edit a.txt')).toBeVisible();
+  await expect(notifications.toast('claude-code A “make it two” wants to run Edit a.txt')).toBeVisible();
   world.run('deny', '--message', 'no');
   expect((await answered).permissionDecision).toBe('deny');
-  await notifications.action('claude-code wants to run', 'Continue').click();
+  await notifications.action('wants to run Edit a.txt', 'Continue').click();
   const late = notifications.toast('Edit a.txt is no longer held: it was denied (in a terminal)');
   await expect(late).toBeVisible();
   await expect(late.locator('.codicon-info')).toHaveCount(1);
@@ -146,7 +146,7 @@ test('a step takes a change along, and what the agent cannot take is refused at 
   const window = await code.open('a.txt');
   const { page, diff, notifications } = window;
   const first = agent.held('Edit', agent.input('a.txt', 'two', '2'));
-  await notifications.action('claude-code wants to run Edit a.txt', 'Show').click();
+  await notifications.action('wants to run Edit a.txt', 'Show').click();
   await diff.ready();
   await diff.modified.goto(2);
   await page.keyboard.press('End');
@@ -204,4 +204,84 @@ test('two agents are told apart, and the held line is marked in its file', async
   await first;
   await second;
   await expect.poll(() => editor.notes()).toEqual([]);
+});
+
+test('two agents with the same words are told apart in messages and tabs, and their messages do not pile up', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT, 'b.txt': TEXT });
+  const other = new Agent(world);
+  for (const each of [agent, other]) {
+    each.start();
+    // a message takes no link of a prompt
+    each.prompt('[same](command:backstitch.deny) words');
+  }
+  world.run('breakpoint', 'add', 'tool', 'Edit');
+  const window = await code.open('b.txt');
+  const { notifications, page } = window;
+  const call = (who: Agent, to: string) => who.held('Edit', who.input('a.txt', 'two', to));
+  const held = window.status.items.filter({ has: page.locator('.codicon-debug-pause') });
+  const calls = [call(agent, '2')];
+  const first = 'claude-code A “[same] (command:backstitch.deny) words” wants to run Edit a.txt';
+  await expect(notifications.toast(first)).toBeVisible();
+  await expect(notifications.messages.locator('a')).toHaveCount(0);
+  calls.push(call(other, 'II'));
+  const both = notifications.toast(/2 calls are held: claude-code [AB] “.* words”, claude-code [AB] “.* words”/);
+  await expect(both).toBeVisible();
+  await look(page, 'held-messages');
+  for (let count = 0; count < 4; count++) {
+    world.run('resume', world.json('pauses').pauses[0].id);
+    await calls.shift();
+    await expect(held).toContainText('1');
+    calls.push(call(count % 2 === 0 ? agent : other, `${count}`));
+    await expect(held).toContainText('2');
+    await expect(both).toHaveCount(1);
+  }
+  const texts = await notifications.messages.allTextContents();
+  expect(texts.filter((text) => / held|wants/.test(text)).length).toBeLessThan(3);
+
+  // the same title twice: the session, not an id
+  await window.activity.open('Backstitch');
+  const agents = window.tree('Agents');
+  await agents.show();
+  await expect(agents.rows).toHaveCount(2);
+  for (const letter of ['A', 'B']) await agents.rows.filter({ hasText: `claude-code ${letter}` }).click();
+  const tabs = page.locator('.tab', { hasText: 'Held:' });
+  await expect(tabs).toHaveCount(2);
+  const titles = (await tabs.locator('.label-name').allInnerTexts()).sort();
+  const title = 'Held: Edit a.txt · “[same](command:backstitch.deny) words”';
+  expect(titles[0]).toBe(title);
+  expect(titles[1]).toMatch(/words” · claude-code [AB]$/);
+  for (const { id } of world.json('pauses').pauses) world.run('skip', id);
+  await Promise.all(calls);
+  await expect(tabs).toHaveCount(0);
+});
+
+test('the list of held calls shows where the focus is, also once the row with it is gone', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT, 'b.txt': 'b\n' });
+  const other = new Agent(world);
+  for (const each of [agent, other]) {
+    each.start();
+    each.prompt('change it');
+  }
+  world.run('breakpoint', 'add', 'tool', 'Edit');
+  const window = await code.open('a.txt');
+  const { page } = window;
+  const held = window.status.items.filter({ has: page.locator('.codicon-debug-pause') });
+  const first = agent.held('Edit', agent.input('a.txt', 'two', '2'));
+  await expect(held).toContainText('1');
+  const second = other.held('Edit', other.input('b.txt', 'b', 'B'));
+  await expect(held).toContainText('2');
+  await window.run('Backstitch: Focus on Agents View');
+  const agents = window.tree('Agents');
+  const selected = agents.rows.and(page.locator('.selected'));
+  await expect(selected).toContainText('a.txt');
+  await expect.poll(() => window.focused()).toBe('list');
+  await look(page, 'held-list-focus');
+  // the keys decide on that row, and the next one is at its place
+  await page.keyboard.press('F10');
+  expect(await first).toEqual({});
+  await expect(agents.rows).toHaveCount(1);
+  await expect(selected).toContainText('b.txt');
+  await expect.poll(() => window.focused()).toBe('list');
+  await page.keyboard.press('F10');
+  expect(await second).toEqual({});
 });

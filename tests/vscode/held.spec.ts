@@ -26,7 +26,7 @@ test('a held call is announced, its right side edited, and it goes on with that'
   await editor.focus();
   await editor.goto(1);
   const answered = agent.held('Edit', agent.input('a.txt', 'two', '2'));
-  await expect(notifications.toast('claude-code wants to run Edit a.txt')).toBeVisible();
+  await expect(notifications.toast('claude-code A “make it two” wants to run Edit a.txt')).toBeVisible();
   // the focus stays where it was
   await page.keyboard.type('X');
   await editor.expectText(`X${TEXT}`);
@@ -36,7 +36,7 @@ test('a held call is announced, its right side edited, and it goes on with that'
   await agents.show();
   await expect(agents.row(/^Edit a\.txt/)).toHaveCount(1);
   await look(page, 'held-view');
-  await notifications.action('claude-code wants to run', 'Show').click();
+  await notifications.action('wants to run Edit a.txt', 'Show').click();
   await window.diff.ready();
   await window.diff.expectTexts(TEXT, 'one\n2\nthree\n');
   // the prompt stands above the change, and each side says which it is
@@ -75,7 +75,7 @@ test('the real Claude Code writes the edit as it was changed', async ({ world, c
     { tool: 'Edit', args: { file_path: file, old_string: 'two', new_string: '2' } },
     { text: 'done' },
   ]);
-  await notifications.action('claude-code wants to run Edit a.txt', 'Show').click();
+  await notifications.action('wants to run Edit a.txt', 'Show').click();
   await window.diff.ready();
   await window.diff.expectTexts(TEXT, 'one\n2\nthree\n');
   await window.diff.modified.goto(2);
@@ -138,7 +138,7 @@ test('a shell command is shown as text, and runs as it was changed', async ({ wo
   const window = await code.open('a.txt');
   const { editor, notifications, page, status } = window;
   const held = agent.held('Bash', { command: 'make test && echo "done"\nls -l', description: 'Run them' });
-  await notifications.action('claude-code wants to run Bash', 'Show').click();
+  await notifications.action('claude-code A “run the tests” wants to run Bash', 'Show').click();
   await expect(window.tab('Bash.held-command.sh')).toBeVisible();
   await editor.expectText('make test && echo "done"\nls -l\n');
   await expect(status.item('Shell Script')).toBeVisible();
@@ -307,7 +307,7 @@ test.describe(() => {
     await expect(beside.removedInline).toHaveText(['two']);
     const there = beside.root.locator('.editor.modified .view-lines:not(.line-delete) .view-line');
     await expect(there.filter({ hasText: 'three' })).toHaveCount(1);
-    await expect(notifications.toast('claude-code wants to run Edit a.txt')).toBeVisible();
+    await expect(notifications.toast('claude-code A “make it two” wants to run Edit a.txt')).toBeVisible();
     world.run('skip');
     await second;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { about, ago, counts, decider, line, type Say } from "../src/show/words.ts";
+import { about, agentOf, ago, counts, decider, line, quoted, type Say } from "../src/show/words.ts";
 import { change, checkpoint } from "./checkpoints.ts";
 
 const say: Say = (message, ...args) =>
@@ -24,6 +24,14 @@ test("ages", () => {
 test("a prompt is one line without control characters and direction marks", () => {
   assert.equal(line("  make\n it\t\u202ered\u0007 "), "make it red");
   assert.equal(line("👩‍👩‍👧‍👧".repeat(3), 2), "👩‍👩‍👧‍👧…");
+});
+
+test("an agent has the letter of its session, and a turn its prompt as a name", () => {
+  assert.equal(agentOf({ agent: "claude-code", letter: "B" }), "claude-code B");
+  assert.equal(agentOf({ agent: "claude-code", letter: null }), "claude-code");
+  assert.equal(quoted("make\nit red"), "“make it red”");
+  assert.equal(quoted("make it red", 5), "“make…”");
+  assert.equal(quoted(null), "");
 });
 
 test("titles of checkpoints", () => {

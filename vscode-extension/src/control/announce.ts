@@ -1,16 +1,21 @@
-// Tells the user about held calls without taking the focus: the status bar, and one message for each call.
+// Tells the user about held calls without taking the focus: the status bar, and a message that names a call. While that one is
+// open, or several calls are held, a message says who waits. VS Code closes an older message with the same words.
 
 import * as vscode from "vscode";
 
 import type { Ctx, Disposable } from "../ctx.ts";
 import { type Pause, shown } from "../server/protocol.ts";
 import { withErrors } from "../show/errors.ts";
+import { withoutLinks } from "../show/outside.ts";
+import { agentOf, quoted } from "../show/words.ts";
 import type { Decisions } from "./decide.ts";
 import { type Held, type HeldKind, kindOf } from "./held.ts";
 
 export class Announcer implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("held", vscode.StatusBarAlignment.Left, 11);
   private readonly disposables: Disposable[];
+  /** True while a message that names a call is open. VS Code has no way to close it. */
+  private isNamed = false;
 
   constructor(
     ctx: Ctx,
@@ -41,14 +46,14 @@ export class Announcer implements vscode.Disposable {
       return;
     }
     this.item.text = `$(debug-pause) ${held.length}`;
-    this.item.tooltip = held.map(({ agent, summary, why }) => `${agent}: ${summary} (${why})`).join("\n");
+    this.item.tooltip = held.map((pause) => `${agentOf(pause)}: ${pause.summary} (${pause.why})`).join("\n");
     const label =
       held.length === 1 ? vscode.l10n.t("1 held call") : vscode.l10n.t("{0} held calls", held.length);
     this.item.accessibilityInformation = { label: `Backstitch: ${label}`, role: "button" };
     this.item.show();
   }
 
-  /** One message for a held call, unless a step has led to it, which shows it. A late click only says who was first. */
+  /** A message about a held call, unless a step has led to it, which shows it. A late click only says who was first. */
   private async tell(pause: Pause): Promise<void> {
     if (await this.decisions.arrived(pause)) return;
     const reveal = vscode.workspace.getConfiguration("backstitch").get<string>("pause.reveal", "badge");
@@ -56,17 +61,41 @@ export class Announcer implements vscode.Disposable {
     if (reveal === "show" && kindOf(pause) === "call") {
       await this.decisions.show(pause, { preserveFocus: true, beside: true });
     }
+    if (this.isNamed || this.held.held().length > 1) return this.tellAll();
     const actions = actionsOf(kindOf(pause));
-    const chosen = await vscode.window.showInformationMessage(textOf(pause), ...actions);
+    this.isNamed = true;
+    const chosen = await vscode.window.showInformationMessage(withoutLinks(textOf(pause)), ...actions);
+    this.isNamed = false;
     if (chosen === undefined) return;
     if (this.held.find(pause.id, shown(pause.root)) === undefined) {
       void vscode.window.showInformationMessage(await this.decisions.gone(pause.id, pause));
     } else await vscode.commands.executeCommand(chosen.command, pause);
   }
 
+  /** One message for all held calls: VS Code shows the same text once. */
+  private async tellAll(): Promise<void> {
+    const say = vscode.l10n.t;
+    const held = this.held.held();
+    const waiting = [...new Set(held.map((pause) => whoOf(pause)))].join(", ");
+    const text =
+      held.length === 1
+        ? say("1 call is held: {0}", waiting)
+        : say("{0} calls are held: {1}", held.length, waiting);
+    const show = { title: say("Show") };
+    const chosen = await vscode.window.showInformationMessage(withoutLinks(text), show);
+    if (chosen === undefined) return;
+    if (this.held.pauses.length > 0) await vscode.commands.executeCommand("backstitch.inspect");
+    else void vscode.window.showInformationMessage(say("The call is no longer held"));
+  }
+
   dispose(): void {
     for (const each of this.disposables) each.dispose();
   }
+}
+
+/** An agent with its session and the prompt of its turn: `claude-code B “change b”`. */
+function whoOf(pause: Pause): string {
+  return [agentOf(pause), quoted(pause.prompt)].filter(Boolean).join(" ");
 }
 
 function textOf(pause: Pause): string {
@@ -75,9 +104,9 @@ function textOf(pause: Pause): string {
     case "program":
       return say("A {0} program is paused: {1} ({2})", pause.agent, pause.summary, pause.why);
     case "proposal":
-      return say("{0} proposes a {1} ({2})", pause.agent, pause.summary, pause.why);
+      return say("{0} proposes a {1} ({2})", whoOf(pause), pause.summary, pause.why);
     case "call":
-      return say("{0} wants to run {1} ({2})", pause.agent, pause.summary, pause.why);
+      return say("{0} wants to run {1} ({2})", whoOf(pause), pause.summary, pause.why);
   }
 }
 
@@ -107,11 +136,11 @@ function actionsOf(kind: HeldKind): { title: string; command: string }[] {
 }
 
 /** Its hook could wait no longer. */
-function tellParked({ agent, summary }: Pause): void {
+function tellParked(pause: Pause): void {
   const text = vscode.l10n.t(
     "The time of a held call ran out: {0} was not run. {1} is asked to retry, and is held again then",
-    summary,
-    agent,
+    pause.summary,
+    whoOf(pause),
   );
-  void vscode.window.showInformationMessage(text);
+  void vscode.window.showInformationMessage(withoutLinks(text));
 }

@@ -6,7 +6,7 @@ import type { Ctx, Disposable } from "../ctx.ts";
 import { NOTHING, changes } from "../documents/open.ts";
 import { type Pause, type PauseDetails, shown } from "../server/protocol.ts";
 import { failure, withErrors } from "../show/errors.ts";
-import { decider } from "../show/words.ts";
+import { agentOf, decider, quoted } from "../show/words.ts";
 import { asArguments } from "../timeline/arguments.ts";
 import { type HeldFiles, type HeldSides, callOf } from "./files.ts";
 import { type Held, isProposal, kindOf, traits } from "./held.ts";
@@ -135,7 +135,7 @@ export class Decisions implements vscode.Disposable {
     if (pauses.length === 1) return pauses[0];
     const items = pauses.map((pause) => ({
       label: pause.summary,
-      description: [pause.agent, pause.letter, pause.why].filter(Boolean).join(" · "),
+      description: [agentOf(pause), quoted(pause.prompt), pause.why].filter(Boolean).join(" · "),
       pause,
     }));
     const chosen = await vscode.window.showQuickPick(items, { title: vscode.l10n.t("Which held call?") });

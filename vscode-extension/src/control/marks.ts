@@ -7,6 +7,7 @@ import type { Ctx, Disposable } from "../ctx.ts";
 import { onDisk } from "../documents/open.ts";
 import { type Pause, shown } from "../server/protocol.ts";
 import { escaped, links } from "../show/outside.ts";
+import { agentOf } from "../show/words.ts";
 import { type HeldFiles, callOf } from "./files.ts";
 import { type Held, kindOf, takesChanges } from "./held.ts";
 
@@ -110,8 +111,7 @@ export class HeldMarks implements vscode.Disposable {
     for (const each of here) lines.set(line(each), [...(lines.get(line(each)) ?? []), each]);
     const notes = [...lines].map(([number, all]): vscode.DecorationOptions => {
       const { end } = at(number);
-      const named = all.map(({ pause }) => [pause.agent, pause.letter].filter(Boolean).join(" "));
-      const agents = [...new Set(named)];
+      const agents = [...new Set(all.map(({ pause }) => agentOf(pause)))];
       const text =
         agents.length === 1
           ? say("held: {0} wants to change this", agents.join())
@@ -166,7 +166,7 @@ function keyOf(pause: Pause): string {
 /** The words of an agent are text, never markup; the link is ours. */
 function hoverOf(pause: Pause): vscode.MarkdownString {
   const say = vscode.l10n.t;
-  const text = escaped(say("{0} wants to run {1} ({2})", pause.agent, pause.summary, pause.why));
+  const text = escaped(say("{0} wants to run {1} ({2})", agentOf(pause), pause.summary, pause.why));
   const argument = { pause: pause.id, workspace: shown(pause.root) };
   return links(text, [{ title: say("Show the Held Call"), command: "backstitch.inspect", argument }]);
 }

@@ -8,6 +8,11 @@ export function withoutIcons(text: string): string {
   return text.replaceAll("$(", "\\$(");
 }
 
+/** Breaks the syntax of links, which VS Code reads in messages: one with `command:` would run it. */
+export function withoutLinks(text: string): string {
+  return text.replaceAll("](", "] (");
+}
+
 /** Escapes markup, and keeps line breaks. `appendText` makes each blank one that does not break. */
 export function escaped(text: string): string {
   return text

@@ -34,6 +34,17 @@ export function line(text: string, longest = 80): string {
         .trimEnd()}…`;
 }
 
+/** An agent, and its session where that has a letter: `claude-code B`. */
+export function agentOf({ agent, letter }: { agent: string | null; letter: string | null }): string {
+  return [agent, letter].filter(Boolean).join(" ");
+}
+
+/** A prompt as the name of its turn, in quotes; empty without one. */
+export function quoted(prompt: string | null | undefined, longest = 40): string {
+  const named = line(prompt ?? "", longest);
+  return named === "" ? "" : `“${named}”`;
+}
+
 /** The place, or the rule, by which a held call was decided. */
 export function decider(by: string, say: Say): string {
   switch (by) {

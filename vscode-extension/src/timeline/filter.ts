@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { AgentSession } from "../server/protocol.ts";
 import { withoutIcons } from "../show/outside.ts";
 import { sessionRow } from "../show/pick.ts";
-import { line } from "../show/words.ts";
+import { quoted } from "../show/words.ts";
 import { type Filter, isEmpty, parse, written } from "./model.ts";
 
 type FilterItem = vscode.QuickPickItem & { choose?: () => Promise<Filter | undefined> };
@@ -67,6 +67,5 @@ async function typed(now: Filter): Promise<Filter | undefined> {
 
 /** Returns a session in words: its letter, and its newest prompt. */
 export function named({ letter, turns: [newest] }: AgentSession): string {
-  const prompt = line(newest?.prompt ?? "", 40);
-  return [vscode.l10n.t("session {0}", letter), prompt === "" ? "" : `“${prompt}”`].filter(Boolean).join(" ");
+  return [vscode.l10n.t("session {0}", letter), quoted(newest?.prompt)].filter(Boolean).join(" ");
 }
