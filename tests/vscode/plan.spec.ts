@@ -28,6 +28,8 @@ test('a plan shows renames, binary files and notebooks as they are, and who goes
   await expect
     .poll(() => plan.text())
     .toMatch(/Undoes 2 turns · 4 files, .*\nYour own edits in a\.txt stay\./);
+  // VS Code counts the plan as a file
+  await expect(plan.tab).toHaveAttribute('aria-label', /· plan and 4 files \(5 files\)/);
   await expect
     .poll(() => plan.removed())
     .toMatch(/^Current files\n“move and draw” · claude-code A · .*\n“tidy up” · claude-code A · /);

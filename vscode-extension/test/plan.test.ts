@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { cellAt, cells } from "../src/documents/cells.ts";
 import type { Action, PlanResult } from "../src/server/protocol.ts";
-import { planText } from "../src/show/planText.ts";
+import { planText, plannedCount } from "../src/show/planText.ts";
 import type { Say } from "../src/show/words.ts";
 
 const say: Say = (message, ...args) =>
@@ -119,6 +119,18 @@ test("conflicts, files that stay and those that cannot be restored are one line 
       "",
     ].join("\n"),
   );
+});
+
+test("a file with open conflicts is counted where it is shown", () => {
+  const skipped = action("c.ts", { action: "skip", letter: null });
+  const texts = [
+    { path: "b.ts", now: "1\n", then: "2\n" },
+    { path: "c.ts", now: "1\n", then: "2\n" },
+  ];
+  const open = plan({ actions: [action("b.ts"), skipped], texts, own_edits: [] });
+  assert.match(planText(open, undefined, NOW, say).then, / · 2 files, /);
+  assert.equal(plannedCount(open, say), "2 files");
+  assert.equal(plannedCount(plan({ actions: [action("b.ts")] }), say), "1 file");
 });
 
 test("of many files the first are shown, which is said", () => {

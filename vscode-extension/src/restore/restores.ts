@@ -14,9 +14,8 @@ import {
 import { isCancelled, withErrors } from "../show/errors.ts";
 import * as pick from "../show/pick.ts";
 import type { Decision, Instead, PlanEditor, Way } from "../show/plan.ts";
-import { sentence } from "../show/planText.ts";
 import { busy } from "../show/progress.ts";
-import { conflicts, gap } from "../show/words.ts";
+import { conflicts, gap, sentence } from "../show/words.ts";
 import type { Merges } from "./merge.ts";
 import type { UndoneInEditor } from "./undone.ts";
 

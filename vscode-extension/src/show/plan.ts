@@ -4,9 +4,9 @@ import * as vscode from "vscode";
 
 import { changes } from "../documents/open.ts";
 import type { OnConflict, PlanParams, PlanResult } from "../server/protocol.ts";
-import { MAX_SHOWN, planText, sentence } from "./planText.ts";
+import { MAX_SHOWN, planText, plannedCount } from "./planText.ts";
 import { type Planned, SCHEME } from "./planned.ts";
-import { conflicts } from "./words.ts";
+import { conflicts, sentence } from "./words.ts";
 
 /** Run the plan, plan again with changed arguments, or deny what an agent proposes. */
 export type Decision = { onConflict: OnConflict } | { instead: Instead } | { denied: true };
@@ -142,10 +142,13 @@ export class PlanEditor implements vscode.Disposable {
 }
 
 function titleOf({ plan, only }: Proposal): string {
+  const say = vscode.l10n.t;
   const title = sentence(plan.title);
   // the title of a restore of some lines names the file
-  if (only === undefined || title.includes(only)) return title;
-  return vscode.l10n.t("{0}, only these lines of {1}", title, only);
+  const named =
+    only === undefined || title.includes(only) ? title : say("{0}, only these lines of {1}", title, only);
+  // VS Code adds a number that counts the plan as a file
+  return say("{0} · plan and {1}", named, plannedCount(plan, say));
 }
 
 function askConflicts({ plan }: Open): Promise<OnConflict | undefined> {

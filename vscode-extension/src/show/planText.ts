@@ -2,7 +2,7 @@
 // cannot be restored. Pure: translation is a parameter, `Say`.
 
 import { type Action, type PlanResult, type PlannedTurn, shown } from "../server/protocol.ts";
-import { type Say, actionOf, ago, conflicts, gap, line } from "./words.ts";
+import { type Say, actionOf, agentOf, ago, conflicts, gap, quoted } from "./words.ts";
 
 /**
  * Both sides of a comparison. The first line differs: each says which side it is, and that of `then` is the plan in a sentence.
@@ -87,10 +87,6 @@ function notRestored(plan: PlanResult): PlanResult["gaps"] {
   return plan.gaps.filter(({ path }) => path === null || !known.has(shown(path)));
 }
 
-export function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
 /** `merged with your edits · not saved in code-server`; empty if the change of the file says it all. */
 export function described(action: Action, isOwn: boolean, say: Say): string {
   const unsaved = action.unsaved === undefined ? "" : say("not saved in {0}", action.unsaved);
@@ -100,11 +96,9 @@ export function described(action: Action, isOwn: boolean, say: Say): string {
 }
 
 function turnLine(turn: PlannedTurn, now: number, say: Say): string {
-  const prompt = line(turn.prompt ?? "", 100);
-  const name = prompt === "" ? say("work without a prompt") : `“${prompt}”`;
+  const name = quoted(turn.prompt, 100) || say("work without a prompt");
   const part = turn.part ? say("in part") : "";
-  const agent = [turn.agent, turn.letter].filter(Boolean).join(" ");
-  return [name, agent, part, ago(turn.time, now, say)].filter(Boolean).join(" · ");
+  return [name, agentOf(turn), part, ago(turn.time, now, say)].filter(Boolean).join(" · ");
 }
 
 function conflictNames(plan: PlanResult, say: Say): string[] {
@@ -119,6 +113,18 @@ export function isOwn({ own_edits }: PlanResult, { path }: Action): boolean {
   return own_edits.some((own) => shown(own) === shown(path));
 }
 
+/** Paths of the files that a plan shows: those that it changes, and those with open conflicts. */
+export function plannedFiles({ actions, texts }: PlanResult): Set<string> {
+  const changed = actions.filter((action) => action.action !== "skip");
+  return new Set([...changed, ...(texts ?? [])].map(({ path }) => shown(path)));
+}
+
+/** `5 files`. */
+export function plannedCount(plan: PlanResult, say: Say): string {
+  const { size } = plannedFiles(plan);
+  return size === 1 ? say("1 file") : say("{0} files", size);
+}
+
 /** `5 files, +3 −3, 1 of them merged with your edits`. */
 function fileCount(plan: PlanResult, say: Say): string {
   const all = plan.actions.filter((action) => action.action !== "skip");
@@ -128,11 +134,11 @@ function fileCount(plan: PlanResult, say: Say): string {
   const others = merged.length - own;
   const counts = sum("added") + sum("removed") === 0 ? "" : `+${sum("added")} −${sum("removed")}`;
   return [
-    all.length === 1 ? say("1 file") : say("{0} files", all.length),
+    plannedCount(plan, say),
     counts,
     own === 0 ? "" : say("{0} of them merged with your edits", own),
     others === 0 ? "" : say("{0} of them merged with later work", others),
-    all.length > MAX_SHOWN ? say("the first {0} are shown", MAX_SHOWN) : "",
+    plannedFiles(plan).size > MAX_SHOWN ? say("the first {0} are shown", MAX_SHOWN) : "",
   ]
     .filter(Boolean)
     .join(", ");

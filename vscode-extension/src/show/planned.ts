@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 import { cells } from "../documents/cells.ts";
 import { NOTHING, type Sides } from "../documents/open.ts";
 import { type Action, type PlanResult, shown } from "../server/protocol.ts";
-import { type PlanText, described, isOwn } from "./planText.ts";
+import { type PlanText, described, isOwn, plannedFiles } from "./planText.ts";
 import { actionOf } from "./words.ts";
 
 export const SCHEME = "backstitch-plan";
@@ -57,6 +57,7 @@ export class Planned implements vscode.TextDocumentContentProvider, vscode.Dispo
       return { original, modified, resource: modified === NOTHING ? original : modified };
     };
     const texts = new Map((plan.texts ?? []).map((each) => [shown(each.path), each]));
+    const files = plannedFiles(plan);
     const rows = plan.actions.flatMap((action) => {
       const path = shown(action.path);
       const from = shown(action.from ?? action.path);
@@ -65,7 +66,7 @@ export class Planned implements vscode.TextDocumentContentProvider, vscode.Dispo
       if (known !== undefined) {
         return [row(path, from, readable(path, known.now), readable(path, known.then))];
       }
-      if (action.action === "skip") return [];
+      if (!files.has(path)) return [];
       const { now, then } = withoutText(action, isOwn(plan, action));
       return [row(path, from, now, then)];
     });
