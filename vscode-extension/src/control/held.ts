@@ -70,7 +70,15 @@ export class Held implements vscode.Disposable {
         this.arrived.fire(pause);
         read();
       }),
-      ctx.on("backstitch/didResume", read),
+      ctx.on("backstitch/didResume", ({ pause, outcome }) => {
+        // the next call has its title; one that is parked can still be decided
+        if (outcome !== "parked") {
+          this.known = this.known.filter(
+            ({ id, root }) => id !== pause.id || shown(root) !== shown(pause.root),
+          );
+        }
+        read();
+      }),
       ctx.on("backstitch/pauseChanged", read),
       ctx.on("backstitch/breakpointsChanged", read),
       ctx.on("backstitch/replChanged", read),

@@ -4,17 +4,32 @@ import * as vscode from "vscode";
 
 import { type Pause, shown } from "../server/protocol.ts";
 import { callOf } from "./files.ts";
-import { line } from "../show/words.ts";
+import { agentOf, quoted } from "../show/words.ts";
 import type { Held } from "./held.ts";
 
 export class HeldTabs {
+  /** Titles of the calls that are held, or still shown. */
+  private readonly titles = new Map<string, string>();
+
   constructor(private readonly held: Held) {}
 
-  /** Title of a call's comparison: another one than that of each other held call. */
+  /** Title of a call's comparison: another one than that of each other call. It stays while the call is held. */
   titleOf(pause: Pause): string {
-    const title = plainTitle(pause);
-    const isTaken = this.held.pauses.some((other) => other !== pause && plainTitle(other) === title);
-    return isTaken ? withId(pause) : title;
+    this.entitle();
+    return this.titles.get(keyOf(pause)) ?? nextTitle(pause, new Set(this.titles.values()));
+  }
+
+  /** Gives each held call a title, the oldest first. */
+  private entitle(): void {
+    const held = new Set(this.held.pauses.map(keyOf));
+    const tabs = allTabs();
+    for (const [key, title] of this.titles) {
+      if (!held.has(key) && !tabs.some((tab) => hasTitle(tab, title))) this.titles.delete(key);
+    }
+    for (const pause of this.held.pauses) {
+      const key = keyOf(pause);
+      if (!this.titles.has(key)) this.titles.set(key, nextTitle(pause, new Set(this.titles.values())));
+    }
   }
 
   /** The held call that a tab shows. */
@@ -36,11 +51,7 @@ export class HeldTabs {
       const calls = uris.map(callOf);
       return calls.some((call) => call?.id === pause.id && call.root === shown(pause.root));
     }
-    const has = (title: string) => tab.label === title || tab.label.startsWith(`${title} (`);
-    if (has(withId(pause))) return true;
-    // the older one of two calls with the same title has it
-    const same = this.held.pauses.filter((other) => plainTitle(other) === plainTitle(pause));
-    return has(plainTitle(pause)) && (same[0] === undefined || same[0].id === pause.id);
+    return hasTitle(tab, this.titleOf(pause));
   }
 
   /** True if a tab of the call is in front in its group. */
@@ -68,13 +79,22 @@ function allTabs(): vscode.Tab[] {
   return vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs);
 }
 
-/** The call, and the prompt of its turn. */
-function plainTitle(pause: Pause): string {
-  const title = vscode.l10n.t("Held: {0}", pause.summary);
-  const prompt = line(pause.prompt ?? "", 40);
-  return prompt === "" ? title : `${title} · “${prompt}”`;
+/** True for the tab of a comparison. VS Code adds the number of files to the title. */
+function hasTitle({ label }: vscode.Tab, title: string): boolean {
+  return label === title || label.startsWith(`${title} (`);
 }
 
-function withId(pause: Pause): string {
-  return `${plainTitle(pause)} · ${pause.id}`;
+function keyOf(pause: Pause): string {
+  return `${pause.id} ${shown(pause.root)}`;
+}
+
+/** The call and the prompt of its turn; with the same words as another one also its session, or a number. */
+function nextTitle(pause: Pause, taken: ReadonlySet<string>): string {
+  const named = [vscode.l10n.t("Held: {0}", pause.summary), quoted(pause.prompt)].filter(Boolean).join(" · ");
+  const isFree = (title: string) => !taken.has(title);
+  if (isFree(named)) return named;
+  const ofSession = `${named} · ${agentOf(pause)}`;
+  let title = ofSession;
+  for (let number = 2; !isFree(title); number++) title = `${ofSession} · ${number}`;
+  return title;
 }
