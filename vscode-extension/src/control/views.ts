@@ -5,24 +5,40 @@ import * as vscode from "vscode";
 import type { Ctx, Disposable } from "../ctx.ts";
 import { type Breakpoint, type Pause, shown } from "../server/protocol.ts";
 import { withErrors } from "../show/errors.ts";
-import { ago, line } from "../show/words.ts";
+import { agentOf, ago, quoted } from "../show/words.ts";
 import { sessionColor } from "../timeline/rows.ts";
 import { type Held, isProposal, traits } from "./held.ts";
 
 /** Milliseconds between redraws of ages. */
 const MINUTE = 60_000;
+/** Milliseconds until a list that was not drawn yet is asked again, and the number of times. */
+const DRAWN = 50;
+const TRIES = 40;
 
 export class AgentsView implements vscode.TreeDataProvider<Pause>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChangeTreeData = this.changed.event;
   private readonly view = vscode.window.createTreeView("backstitch.agents", { treeDataProvider: this });
-  private readonly listener: vscode.Disposable;
+  private readonly disposables: Disposable[];
   private readonly timer: NodeJS.Timeout;
+  private again: NodeJS.Timeout | undefined;
+  /** Place of the row that was selected last. */
+  private place = 0;
 
   constructor(private readonly held: Held) {
-    this.listener = held.onDidChange(() => {
-      this.show();
-    });
+    this.disposables = [
+      this.view,
+      this.changed,
+      held.onDidChange(() => {
+        this.show();
+      }),
+      this.view.onDidChangeVisibility(() => {
+        this.select();
+      }),
+      this.view.onDidChangeSelection(({ selection: [pause] }) => {
+        if (pause !== undefined) this.place = Math.max(0, this.placeOf(pause));
+      }),
+    ];
     this.timer = setInterval(() => {
       if (held.pauses.length > 0) this.changed.fire();
     }, MINUTE);
@@ -31,6 +47,26 @@ export class AgentsView implements vscode.TreeDataProvider<Pause>, vscode.Dispos
   /** The row that is selected. */
   get selected(): Pause | undefined {
     return this.view.selection[0];
+  }
+
+  private placeOf(pause: Pause): number {
+    return this.held.pauses.findIndex((each) => rowId(each) === rowId(pause));
+  }
+
+  /** Selects the row at the place of one that is gone: VS Code shows no focus in a list without a selected row. */
+  private select(tries = TRIES): void {
+    clearTimeout(this.again);
+    const { pauses } = this.held;
+    const next = pauses[Math.min(this.place, pauses.length - 1)];
+    if (next === undefined || !this.view.visible) return;
+    if (this.view.selection.some((pause) => this.placeOf(pause) >= 0)) return;
+    this.view.reveal(next, { select: true, focus: false }).then(undefined, () => {
+      // the list is not drawn yet, which no event tells
+      if (tries === 0) return;
+      this.again = setTimeout(() => {
+        this.select(tries - 1);
+      }, DRAWN);
+    });
   }
 
   private show(): void {
@@ -43,6 +79,12 @@ export class AgentsView implements vscode.TreeDataProvider<Pause>, vscode.Dispos
       ? vscode.l10n.t("No call of an agent is held.")
       : undefined;
     this.changed.fire();
+    this.select();
+  }
+
+  /** A row is found without its parents. */
+  getParent(): undefined {
+    return undefined;
   }
 
   getChildren(element?: Pause): Pause[] {
@@ -53,15 +95,14 @@ export class AgentsView implements vscode.TreeDataProvider<Pause>, vscode.Dispos
     const say = vscode.l10n.t;
     const isHeld = pause.state === "held";
     const item = new vscode.TreeItem(pause.summary);
-    item.id = `${pause.id} ${shown(pause.root)}`;
+    item.id = rowId(pause);
     const { letter } = pause;
     const repl = this.held.hasRepl(pause) ? say("REPL open") : "";
     const late = isHeld ? "" : say("its time ran out: waits for the agent to try again");
-    const prompt = line(pause.prompt ?? "", 60);
     const more = [
-      [pause.agent, letter].filter(Boolean).join(" "),
+      agentOf(pause),
       late,
-      prompt === "" ? "" : `“${prompt}”`,
+      quoted(pause.prompt, 60),
       pause.why,
       ago(pause.made, Date.now(), say),
       repl,
@@ -94,10 +135,13 @@ export class AgentsView implements vscode.TreeDataProvider<Pause>, vscode.Dispos
 
   dispose(): void {
     clearInterval(this.timer);
-    this.listener.dispose();
-    this.view.dispose();
-    this.changed.dispose();
+    clearTimeout(this.again);
+    for (const each of this.disposables) each.dispose();
   }
+}
+
+function rowId(pause: Pause): string {
+  return `${pause.id} ${shown(pause.root)}`;
 }
 
 function iconOf(pause: Pause): string {
