@@ -61,7 +61,7 @@ test('a REPL at a held call', async ({ world, agent, code }) => {
   world.run('resume');
   expect((await answered).updatedInput?.['new_string']).toBe('zwei');
   await expect(input).toHaveCount(0);
-  await expect(repl.locator('.empty')).toHaveText('its pause was decided');
+  await expect(repl.locator('.empty')).toHaveText('Closed: its pause was decided');
   await repl.locator('button:has-text("Sessions")').click();
   await expect(repl.locator('table')).toContainText(session);
   await expect(repl.locator('tr').nth(1)).toContainText(/^Edit “[^”]+” /);
@@ -219,9 +219,9 @@ test('a second window follows', async ({ world, code }) => {
   await look(second.page, 'repl-second-window');
   await second.run('Backstitch: Continue the Held Call');
   expect(await program.ended).toBe('step 7\n');
-  await expect(other.repl.locator('.empty')).toHaveText('its pause was decided');
+  await expect(other.repl.locator('.empty')).toHaveText('Closed: its pause was decided');
   await first.page.bringToFront();
-  await expect(one.repl.locator('.empty')).toHaveText('its pause was decided');
+  await expect(one.repl.locator('.empty')).toHaveText('Closed: its pause was decided');
 });
 
 
@@ -318,7 +318,7 @@ test('a paused program: stack, calls, values', async ({ world, code }) => {
 
   world.run('resume');
   expect(await program.ended).toBe('step 7\n');
-  await expect(repl.locator('.empty')).toHaveText('its pause was decided');
+  await expect(repl.locator('.empty')).toHaveText('Closed: its pause was decided');
   await expect(stack.pane).toHaveCount(0);
 
   // the page has the reason and the end, and leads to the stack, though it is over

@@ -50,7 +50,7 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
       }),
       ctx.on("backstitch/replChanged", ({ session }) => {
         if (session.id === this.session && session.closed !== null) {
-          void this.post({ type: "closed", row: row(session), reason: session.reason ?? "" });
+          void this.post({ type: "closed", row: row(session), reason: endOf(session) });
         } else this.listSoon();
       }),
       ctx.onDidChangeState(() => {
@@ -211,7 +211,7 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
       type: "session",
       row: row(found.session),
       lines: found.entries.map(line),
-      reason: found.session.reason ?? "",
+      reason: endOf(found.session),
       words: words(),
     });
   }
@@ -270,6 +270,13 @@ function row(session: ReplSession): Row {
     isOpen: session.closed === null,
     isProgram: session.process !== null,
   };
+}
+
+/** The line below the transcript of a closed session. */
+function endOf({ closed, reason }: ReplSession): string {
+  const say = vscode.l10n.t;
+  if (closed === null) return "";
+  return reason === null ? say("Closed") : say("Closed: {0}", reason);
 }
 
 /** The breakpoint that paused the call, as it was then; else the reason of the pause. */
