@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import type { Ctx } from "./ctx.ts";
 import { type Notifications, shown } from "./server/protocol.ts";
 import { withErrors } from "./show/errors.ts";
+import { warn } from "./show/outside.ts";
 
 type Changed = Notifications["backstitch/changedOnDisk"];
 type Offer = { title: string; command: string; argument: object };
@@ -14,14 +15,12 @@ export function reportChangesOnDisk(ctx: Ctx): vscode.Disposable {
   return ctx.on("backstitch/changedOnDisk", (changed) => {
     if (!changed.unsaved || !isDirty(changed.uri)) return;
     const offers = offersFor(changed);
-    void vscode.window
-      .showWarningMessage(sentence(changed), ...offers.map(({ title }) => title))
-      .then((chosen) => {
-        const offer = offers.find(({ title }) => title === chosen);
-        if (offer === undefined) return undefined;
-        const run = async () => vscode.commands.executeCommand(offer.command, offer.argument);
-        return withErrors(run, shown(changed.workspace));
-      });
+    void warn(sentence(changed), ...offers.map(({ title }) => title)).then((chosen) => {
+      const offer = offers.find(({ title }) => title === chosen);
+      if (offer === undefined) return undefined;
+      const run = async () => vscode.commands.executeCommand(offer.command, offer.argument);
+      return withErrors(run, shown(changed.workspace));
+    });
   });
 }
 

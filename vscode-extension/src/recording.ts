@@ -6,6 +6,7 @@ import * as vscode from "vscode";
 import { run } from "./server/run.ts";
 import type { Ctx, Disposable } from "./ctx.ts";
 import { message, withErrors } from "./show/errors.ts";
+import { inform, warn } from "./show/outside.ts";
 
 /** How it stands with one agent, as the program says. */
 export type Agent = {
@@ -98,7 +99,7 @@ export class Recording implements vscode.Disposable {
   async repair(): Promise<void> {
     const say = vscode.l10n.t;
     if (!vscode.workspace.isTrusted) {
-      void vscode.window.showWarningMessage(say("Agents are set up in trusted workspaces only"));
+      void warn(say("Agents are set up in trusted workspaces only"));
       return;
     }
     await this.read();
@@ -106,7 +107,7 @@ export class Recording implements vscode.Disposable {
     if (wrong.length === 0) {
       const off = this.agents.find(({ recording }) => !recording);
       const text = off === undefined ? say("Nothing to repair.") : described(off);
-      void vscode.window.showInformationMessage(text);
+      void inform(text);
     }
     for (const each of wrong) await this.repairOne(each);
   }
@@ -117,7 +118,7 @@ export class Recording implements vscode.Disposable {
     await this.read();
     const now = this.agents.find((each) => each.agent === agent);
     if (recording || now?.recording !== true) return;
-    void vscode.window.showInformationMessage(
+    void inform(
       vscode.l10n.t(
         "Recording of {0} is on again; start a new session of it. It was off: {1}",
         agent,
@@ -133,9 +134,9 @@ export class Recording implements vscode.Disposable {
       if (this.said.has(text)) continue;
       this.said.add(text);
       const repair = vscode.l10n.t("Repair");
-      void vscode.window
-        .showWarningMessage(text, ...(each.repair === null ? [] : [repair]))
-        .then((chosen) => (chosen === undefined ? undefined : withErrors(() => this.repair())));
+      void warn(text, ...(each.repair === null ? [] : [repair])).then((chosen) =>
+        chosen === undefined ? undefined : withErrors(() => this.repair()),
+      );
     }
   }
 

@@ -9,6 +9,7 @@ import type { Ctx } from "../ctx.ts";
 import type { Beside, ReplPanel } from "../repl/panel.ts";
 import type { Where } from "../server/protocol.ts";
 import { asArguments } from "../timeline/arguments.ts";
+import { inform } from "../show/outside.ts";
 
 type Run = (...given: unknown[]) => unknown;
 
@@ -47,7 +48,7 @@ export function controlCommands(ctx: Ctx, { held, decisions, repl, beside }: Par
     "backstitch.object.save": () => beside.objects.save(),
     "backstitch.pause": async (argument: unknown) => {
       const done = await ctx.execute("backstitch.pause", await ctx.about(asArguments<Where>(argument)));
-      void vscode.window.showInformationMessage(vscode.l10n.t("The next call of an agent will be held"));
+      void inform(vscode.l10n.t("The next call of an agent will be held"));
       return done;
     },
     "backstitch.resume": (argument: unknown) => decisions.resume(argument),

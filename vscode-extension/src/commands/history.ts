@@ -7,6 +7,7 @@ import { type Commands, shown } from "../server/protocol.ts";
 import { failure, message } from "../show/errors.ts";
 import { point, titleOf } from "../show/words.ts";
 import { busy } from "../show/progress.ts";
+import { inform } from "../show/outside.ts";
 
 export async function fork(ctx: Ctx, typed: Commands["backstitch.fork"]["params"]): Promise<void> {
   const say = vscode.l10n.t;
@@ -75,19 +76,17 @@ function reportFork(forked: Forked, typed: Commands["backstitch.fork"]["params"]
     into === undefined
       ? say("Created branch {0}", forked.branch.name)
       : say("Created branch {0} in {1}", forked.branch.name, into);
-  void vscode.window
-    .showInformationMessage(said, into === undefined ? goThere : open)
-    .then(async (chosen) => {
-      const place =
-        typeof typed.workspace === "string" ? { workspace: typed.workspace } : { uri: typed.uri ?? null };
-      if (chosen === goThere) {
-        await vscode.commands.executeCommand("backstitch.switch", { ...place, branch: forked.branch.name });
-      } else if (chosen === open && into !== undefined) {
-        await vscode.commands.executeCommand("vscode.openFolder", vscode.Uri.file(into), {
-          forceNewWindow: true,
-        });
-      }
-    });
+  void inform(said, into === undefined ? goThere : open).then(async (chosen) => {
+    const place =
+      typeof typed.workspace === "string" ? { workspace: typed.workspace } : { uri: typed.uri ?? null };
+    if (chosen === goThere) {
+      await vscode.commands.executeCommand("backstitch.switch", { ...place, branch: forked.branch.name });
+    } else if (chosen === open && into !== undefined) {
+      await vscode.commands.executeCommand("vscode.openFolder", vscode.Uri.file(into), {
+        forceNewWindow: true,
+      });
+    }
+  });
 }
 
 /** Title of the checkpoint, for messages. */
@@ -106,7 +105,7 @@ export async function tag(
       : await make(typed.name);
   if (tagged === undefined) return;
   const what = title === undefined ? tagged.checkpoint : `“${title}”`;
-  void vscode.window.showInformationMessage(say("{0} is tagged {1}", what, tagged.tag));
+  void inform(say("{0} is tagged {1}", what, tagged.tag));
 }
 
 /** Asks for a name and uses it. A name that is refused stays in the box, with the reason. */
@@ -154,9 +153,7 @@ export async function pin(
   const say = vscode.l10n.t;
   const done = await ctx.execute("backstitch.pin", typed);
   const what = title === undefined ? done.checkpoint : `“${title}”`;
-  void vscode.window.showInformationMessage(
-    done.pinned ? say("{0} is pinned", what) : say("{0} is no longer pinned", what),
-  );
+  void inform(done.pinned ? say("{0} is pinned", what) : say("{0} is no longer pinned", what));
 }
 
 export async function checkpoint(
@@ -172,7 +169,7 @@ export async function checkpoint(
     }));
   if (label === undefined) return;
   const made = await ctx.execute("backstitch.checkpoint", { ...typed, label: label === "" ? null : label });
-  void vscode.window.showInformationMessage(say("Created checkpoint {0}", made.id));
+  void inform(say("Created checkpoint {0}", made.id));
 }
 
 /** Menu of the status bar. */

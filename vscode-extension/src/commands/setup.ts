@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import type { Ctx } from "../ctx.ts";
 import type { Missing } from "../server/binary.ts";
 import { run, versionOf } from "../server/run.ts";
+import { alarm, inform, warn } from "../show/outside.ts";
 
 const say = vscode.l10n.t;
 
@@ -19,10 +20,7 @@ export async function choose(ctx: Ctx): Promise<void> {
   const version = await versionOf(file.fsPath);
   if (version === undefined) {
     const again = say("Choose Another…");
-    const chosen = await vscode.window.showErrorMessage(
-      say("{0} is not Backstitch. Nothing was changed.", file.fsPath),
-      again,
-    );
+    const chosen = await alarm(say("{0} is not Backstitch. Nothing was changed.", file.fsPath), again);
     if (chosen === again) await choose(ctx);
     return;
   }
@@ -48,11 +46,9 @@ export async function agents(ctx: Ctx): Promise<void> {
   }
   if (!vscode.workspace.isTrusted) {
     const manage = say("Manage Trust");
-    void vscode.window
-      .showWarningMessage(say("Agents are set up in trusted workspaces only"), manage)
-      .then((chosen) =>
-        chosen === manage ? vscode.commands.executeCommand("workbench.trust.manage") : undefined,
-      );
+    void warn(say("Agents are set up in trusted workspaces only"), manage).then((chosen) =>
+      chosen === manage ? vscode.commands.executeCommand("workbench.trust.manage") : undefined,
+    );
     return;
   }
   const program = binary.path;
@@ -84,14 +80,12 @@ export async function agents(ctx: Ctx): Promise<void> {
   ctx.log.info(said);
   await askForTrust(program, cwd, wanted);
   const log = say("Show details");
-  void vscode.window
-    .showInformationMessage(
-      say("Set up: {0}. Start a new session of it: what it does is recorded from now on.", wanted.join(", ")),
-      log,
-    )
-    .then((answer) => {
-      if (answer === log) ctx.log.show();
-    });
+  void inform(
+    say("Set up: {0}. Start a new session of it: what it does is recorded from now on.", wanted.join(", ")),
+    log,
+  ).then((answer) => {
+    if (answer === log) ctx.log.show();
+  });
 }
 
 /** Has agents trust the hooks that they skip until their user trusts them, if the user says so. */
@@ -144,7 +138,7 @@ export async function missing(ctx: Ctx): Promise<void> {
   ];
   // the first one is the primary button
   const ways = setting === undefined ? [install, pick, again] : [pick, settings, again];
-  const chosen = await vscode.window.showWarningMessage(text, ...ways);
+  const chosen = await warn(text, ...ways);
   if (chosen === pick) await choose(ctx);
   else if (chosen === install) {
     await vscode.commands.executeCommand("backstitch.walkthrough");

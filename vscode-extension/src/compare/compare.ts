@@ -9,6 +9,7 @@ import { type Checkpoint, type CheckpointResult, type Where, shown } from "../se
 import { counts, sentence, titleOf, which } from "../show/words.ts";
 import type { Review } from "./review.ts";
 import { type StepPair, binaries, oldestFirst, spans, stepPairs } from "./spans.ts";
+import { inform } from "../show/outside.ts";
 
 /** `line`: the line of the file that is revealed. */
 export type Since = Where & { rev?: string | null; rev2?: string | null; line?: number };
@@ -42,7 +43,7 @@ export async function since(ctx: Ctx, review: Review, asked: Since): Promise<voi
       files.length === 0
         ? vscode.l10n.t("No differences: {0}", title)
         : vscode.l10n.t("Only binary files differ: {0} ({1})", names, title);
-    void vscode.window.showInformationMessage(same);
+    void inform(same);
   } else if (uri !== null && all.length === 1) {
     const at = asked.line === undefined ? {} : { selection: new vscode.Range(asked.line, 0, asked.line, 0) };
     await documents.diff(only, `${documents.basename(only.resource)} (${title})`, at);
@@ -133,7 +134,7 @@ async function onlyBinary(name: string, files: readonly vscode.Uri[]): Promise<v
   const say = vscode.l10n.t;
   const [first] = files;
   if (first === undefined) {
-    void vscode.window.showInformationMessage(say("{0} changed no files", name));
+    void inform(say("{0} changed no files", name));
     return;
   }
   const names = files.map((file) => vscode.workspace.asRelativePath(file)).join(", ");
@@ -143,7 +144,7 @@ async function onlyBinary(name: string, files: readonly vscode.Uri[]): Promise<v
     () => true,
     () => false,
   );
-  void vscode.window.showInformationMessage(text, ...(isThere ? [open] : [])).then((chosen) => {
+  void inform(text, ...(isThere ? [open] : [])).then((chosen) => {
     if (chosen === open) void vscode.commands.executeCommand("vscode.open", first);
   });
 }

@@ -7,7 +7,7 @@ import type { Ctx } from "../ctx.ts";
 import * as documents from "../documents/open.ts";
 import { type ChangedFile, type Where, rev as revOf, shown } from "../server/protocol.ts";
 import { failure, message } from "../show/errors.ts";
-import { withoutIcons } from "../show/outside.ts";
+import { warn, withoutIcons } from "../show/outside.ts";
 import { about, ago, counts, titleOf } from "../show/words.ts";
 import { rootOf } from "./compare.ts";
 import { type LineChange, fromGutter } from "./hunks.ts";
@@ -167,9 +167,7 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
         this.ctx.log.warn(message(error));
         // the user may have chosen another one meanwhile
         if (failure(error)?.kind !== "not_found" || chosen === undefined || this.chosen !== chosen) return;
-        void vscode.window.showWarningMessage(
-          vscode.l10n.t("Changes are no longer shown: {0} was removed", chosen.name),
-        );
+        void warn(vscode.l10n.t("Changes are no longer shown: {0} was removed", chosen.name));
         this.off();
       });
     }, 50);

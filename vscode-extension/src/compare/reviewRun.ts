@@ -8,6 +8,7 @@ import { withErrors } from "../show/errors.ts";
 import { type Compared, ofFile } from "./compare.ts";
 import { type Hunk, isEqual } from "./hunks.ts";
 import { type Active, type Pair, type Pointed, type Review, pairOf } from "./review.ts";
+import { inform } from "../show/outside.ts";
 
 /** A file to review, and the oldest turn with changes of it; none for a file that has no lines. */
 export type FileToReview = { uri: vscode.Uri; rev: string | undefined };
@@ -156,13 +157,13 @@ export class ReviewRun {
     const binary = await this.binary();
     if (binary.length === 0) {
       const text = count === 1 ? say("All changes are reviewed.") : say("{0} files are reviewed.", count);
-      void vscode.window.showInformationMessage(text);
+      void inform(text);
       return;
     }
     const names = binary.map(({ uri }) => vscode.workspace.asRelativePath(uri)).join(", ");
     const keep = say("Keep");
     const text = say("All text is reviewed. Files without lines are left: {0}", names);
-    void vscode.window.showInformationMessage(text, keep).then((chosen) => {
+    void inform(text, keep).then((chosen) => {
       if (chosen !== keep) return;
       void withErrors(async () => {
         for (const { uri, shown } of binary) {

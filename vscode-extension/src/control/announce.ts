@@ -6,10 +6,10 @@ import * as vscode from "vscode";
 import type { Ctx, Disposable } from "../ctx.ts";
 import { type Pause, shown } from "../server/protocol.ts";
 import { withErrors } from "../show/errors.ts";
-import { withoutLinks } from "../show/outside.ts";
 import { agentOf, quoted } from "../show/words.ts";
 import type { Decisions } from "./decide.ts";
 import { type Held, type HeldKind, kindOf } from "./held.ts";
+import { inform } from "../show/outside.ts";
 
 export class Announcer implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("held", vscode.StatusBarAlignment.Left, 11);
@@ -64,11 +64,11 @@ export class Announcer implements vscode.Disposable {
     if (this.isNamed || this.held.held().length > 1) return this.tellAll();
     const actions = actionsOf(kindOf(pause));
     this.isNamed = true;
-    const chosen = await vscode.window.showInformationMessage(withoutLinks(textOf(pause)), ...actions);
+    const chosen = await inform(textOf(pause), ...actions);
     this.isNamed = false;
     if (chosen === undefined) return;
     if (this.held.find(pause.id, shown(pause.root)) === undefined) {
-      void vscode.window.showInformationMessage(await this.decisions.gone(pause.id, pause));
+      void inform(await this.decisions.gone(pause.id, pause));
     } else await vscode.commands.executeCommand(chosen.command, pause);
   }
 
@@ -82,10 +82,10 @@ export class Announcer implements vscode.Disposable {
         ? say("1 call is held: {0}", waiting)
         : say("{0} calls are held: {1}", held.length, waiting);
     const show = { title: say("Show") };
-    const chosen = await vscode.window.showInformationMessage(withoutLinks(text), show);
+    const chosen = await inform(text, show);
     if (chosen === undefined) return;
     if (this.held.pauses.length > 0) await vscode.commands.executeCommand("backstitch.inspect");
-    else void vscode.window.showInformationMessage(say("The call is no longer held"));
+    else void inform(say("The call is no longer held"));
   }
 
   dispose(): void {
@@ -142,5 +142,5 @@ function tellParked(pause: Pause): void {
     pause.summary,
     whoOf(pause),
   );
-  void vscode.window.showInformationMessage(withoutLinks(text));
+  void inform(text);
 }

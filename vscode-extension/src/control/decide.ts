@@ -12,6 +12,7 @@ import { type HeldFiles, type HeldSides, callOf } from "./files.ts";
 import { type Held, isProposal, kindOf, traits } from "./held.ts";
 import type { Proposals } from "./proposal.ts";
 import { HeldTabs } from "./tabs.ts";
+import { inform, warn } from "../show/outside.ts";
 
 /** Where a decision is made, which keeps the focus: the comparison, a list, the REPL, or any other place. */
 type From = "comparison" | "list" | "repl" | "elsewhere";
@@ -120,7 +121,7 @@ export class Decisions implements vscode.Disposable {
       const isWanted = (pause: Pause) =>
         pause.id === id && (place === undefined || shown(pause.root) === place);
       const found = pauses.find(isWanted);
-      if (found === undefined) void vscode.window.showInformationMessage(await this.gone(id, argument));
+      if (found === undefined) void inform(await this.gone(id, argument));
       return found;
     }
     const own =
@@ -274,7 +275,7 @@ export class Decisions implements vscode.Disposable {
       const kind = failure(error)?.kind;
       if (kind === "already_resumed" || kind === "unknown_pause") {
         // somebody else was first
-        void vscode.window.showInformationMessage(await this.gone(pause.id, pause));
+        void inform(await this.gone(pause.id, pause));
         await this.close(pause);
         this.held.refresh();
         return undefined;
@@ -290,7 +291,7 @@ export class Decisions implements vscode.Disposable {
     this.held.refresh();
     if (isParked) {
       const text = vscode.l10n.t("Your decision holds once {0} tries {1} again", pause.agent, pause.summary);
-      void vscode.window.showInformationMessage(text);
+      void inform(text);
     }
     return done;
   }
@@ -348,7 +349,7 @@ export class Decisions implements vscode.Disposable {
     const viewColumn = isBeside ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
     await this.open(pause, details, sides, { preview: false, preserveFocus, viewColumn });
     if (!preserveFocus) {
-      for (const caveat of this.files.doubts(pause)) void vscode.window.showWarningMessage(caveat);
+      for (const caveat of this.files.doubts(pause)) void warn(caveat);
     }
     return details;
   }
@@ -411,7 +412,7 @@ export class Decisions implements vscode.Disposable {
       outcomeOf(pause),
       by === null ? pause.agent : decider(by, say),
     );
-    void vscode.window.showWarningMessage(text);
+    void warn(text);
   }
 
   dispose(): void {

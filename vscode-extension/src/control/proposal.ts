@@ -17,6 +17,7 @@ import { withErrors } from "../show/errors.ts";
 import type { PlanEditor } from "../show/plan.ts";
 import { busy } from "../show/progress.ts";
 import { line, sentence } from "../show/words.ts";
+import { inform } from "../show/outside.ts";
 
 /** The input of a proposal, as the server stores it. */
 type Proposed = { title?: string; reason?: string | null; summary?: string[]; arguments?: unknown };
@@ -94,7 +95,7 @@ export class Proposals {
     const files = count === 1 ? say("1 file") : say("{0} files", count);
     const undo = say("Undo");
     const workspace = shown(pause.root);
-    void vscode.window.showInformationMessage(`${say("Rewound")}: ${files}`, undo).then((chosen) => {
+    void inform(`${say("Rewound")}: ${files}`, undo).then((chosen) => {
       if (chosen === undefined) return;
       const op = operation === undefined ? {} : { op: operation.id };
       void withErrors(() => this.restores.run("backstitch.undo", { workspace, ...op }, true), workspace);

@@ -7,7 +7,7 @@ import type { Ctx, Disposable } from "../ctx.ts";
 import { onDisk } from "../documents/open.ts";
 import type { Breakpoint, Commands } from "../server/protocol.ts";
 import { failure, message } from "../show/errors.ts";
-import { markdown } from "../show/outside.ts";
+import { inform, markdown } from "../show/outside.ts";
 import { asArguments } from "../timeline/arguments.ts";
 import type { Held } from "./held.ts";
 import { type Kind, type KindField, kinds } from "./kinds.ts";
@@ -36,13 +36,11 @@ export async function add(ctx: Ctx, argument: unknown): Promise<unknown> {
   const condition = say("Set a Condition…");
   const text = [say("Agents stop at: {0}", summary), ...(added.remarks ?? [])].join(". ");
   // not awaited: the command has finished, and the message may stay open
-  void vscode.window
-    .showInformationMessage(text, condition)
-    .then((chosen) =>
-      chosen === condition
-        ? vscode.commands.executeCommand("backstitch.breakpoint.edit", { breakpoint: id })
-        : undefined,
-    );
+  void inform(text, condition).then((chosen) =>
+    chosen === condition
+      ? vscode.commands.executeCommand("backstitch.breakpoint.edit", { breakpoint: id })
+      : undefined,
+  );
   return added;
 }
 

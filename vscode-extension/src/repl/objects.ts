@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
 import type { Where } from "../server/protocol.ts";
+import { inform } from "../show/outside.ts";
 
 const SCHEME = "backstitch-object";
 
@@ -37,9 +38,7 @@ export class Objects implements vscode.TextDocumentContentProvider, vscode.Dispo
     const cid = uri.query;
     const asked = { ...this.place(cid), cid, save: target.fsPath };
     const { size } = await this.ctx.request("backstitch/repl/object", asked);
-    void vscode.window.showInformationMessage(
-      vscode.l10n.t("Wrote {0} bytes. Nobody has read them: unpickling runs code.", size),
-    );
+    void inform(vscode.l10n.t("Wrote {0} bytes. Nobody has read them: unpickling runs code.", size));
     return size;
   }
 

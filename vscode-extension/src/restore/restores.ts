@@ -18,6 +18,7 @@ import { busy } from "../show/progress.ts";
 import { conflicts, gap, sentence } from "../show/words.ts";
 import type { Merges } from "./merge.ts";
 import type { UndoneInEditor } from "./undone.ts";
+import { inform, warn } from "../show/outside.ts";
 
 export type Verb =
   "backstitch.rewind" | "backstitch.revert" | "backstitch.undo" | "backstitch.redo" | "backstitch.switch";
@@ -189,9 +190,7 @@ export class Restores {
   }
 
   private anew(plan: PlanResult): PlanResult {
-    void vscode.window.showInformationMessage(
-      vscode.l10n.t("Files changed meanwhile. This is the new plan."),
-    );
+    void inform(vscode.l10n.t("Files changed meanwhile. This is the new plan."));
     return plan;
   }
 
@@ -202,11 +201,9 @@ export class Restores {
     const text = why === "" ? nothing : `${nothing}. ${why}`;
     const exactly = vscode.l10n.t("Discard Own Edits, Too…");
     const ways = verb === "backstitch.rewind" && !plan.exact ? [exactly] : [];
-    void vscode.window
-      .showInformationMessage(text, ...ways)
-      .then((chosen) =>
-        chosen === undefined ? undefined : withErrors(() => this.run(verb, { ...typed, exact: true })),
-      );
+    void inform(text, ...ways).then((chosen) =>
+      chosen === undefined ? undefined : withErrors(() => this.run(verb, { ...typed, exact: true })),
+    );
   }
 
   private plan(verb: Verb, typed: Typed<Verb>): Promise<PlanResult> {
@@ -248,10 +245,7 @@ export class Restores {
         : [say("Undo"), () => this.run("backstitch.undo", { ...at, op: result.operation }, true)];
     const [label, run] = back;
     // not awaited: the command has finished, and the message may stay open
-    const show =
-      notTaken.length + left.length > 0
-        ? vscode.window.showWarningMessage
-        : vscode.window.showInformationMessage;
+    const show = notTaken.length + left.length > 0 ? warn : inform;
     void show(text, label).then((chosen) => (chosen === undefined ? undefined : withErrors(run)));
     if (marked.length > 0) {
       const root = await this.root(typed);

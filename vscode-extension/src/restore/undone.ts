@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { onDisk } from "../documents/open.ts";
 import { type PlanResult, shown } from "../server/protocol.ts";
+import { inform } from "../show/outside.ts";
 
 export class UndoneInEditor implements vscode.Disposable {
   /** Texts before the last restore, by URI. */
@@ -31,7 +32,7 @@ export class UndoneInEditor implements vscode.Disposable {
       name,
     );
     const [undo, discard] = [say("Undo in All Files"), say("Discard")];
-    const chosen = await vscode.window.showInformationMessage(text, undo, discard);
+    const chosen = await inform(text, undo, discard);
     if (chosen === undefined) return;
     await vscode.window.showTextDocument(document);
     // either way the unsaved text goes; the undo of a restore brings it back into the file

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import type { ResponseError } from "vscode-languageclient/node";
 
 import type { FailureData } from "../server/protocol.ts";
+import { alarm, warn } from "./outside.ts";
 
 /** Error code of LSP. */
 const REQUEST_CANCELLED = -32800;
@@ -45,7 +46,7 @@ export async function show(error: unknown, workspace?: string | null): Promise<v
   const data = failure(error);
   const offers = data?.offers ?? [];
   const isBroken = data === undefined || data.kind === "store" || data.kind === "failed";
-  const say = isBroken ? vscode.window.showErrorMessage : vscode.window.showWarningMessage;
+  const say = isBroken ? alarm : warn;
   const chosen = await say(message(error), ...offers.map(({ title }) => title));
   const offer = offers.find(({ title }) => title === chosen);
   if (offer === undefined) return;

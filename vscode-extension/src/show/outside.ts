@@ -9,9 +9,24 @@ export function withoutIcons(text: string): string {
 }
 
 /** Breaks the syntax of links, which VS Code reads in messages: one with `command:` would run it. */
-export function withoutLinks(text: string): string {
+function withoutLinks(text: string): string {
   return text.replaceAll("](", "] (");
 }
+
+/** Shows a message with choices, and returns the chosen one. */
+interface ShowMessage {
+  <T extends string>(text: string, ...choices: T[]): Thenable<T | undefined>;
+  <T extends vscode.MessageItem>(text: string, ...choices: T[]): Thenable<T | undefined>;
+}
+
+function plainly(show: ShowMessage): ShowMessage {
+  return (text: string, ...choices: string[]) => show(withoutLinks(text), ...choices);
+}
+
+/** Messages whose texts run nothing. */
+export const inform = plainly(vscode.window.showInformationMessage);
+export const warn = plainly(vscode.window.showWarningMessage);
+export const alarm = plainly(vscode.window.showErrorMessage);
 
 /** Escapes markup, and keeps line breaks. `appendText` makes each blank one that does not break. */
 export function escaped(text: string): string {

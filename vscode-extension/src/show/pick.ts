@@ -15,7 +15,7 @@ import {
   shown,
 } from "../server/protocol.ts";
 import { type Entry, changes, entries } from "./entries.ts";
-import { withoutIcons } from "./outside.ts";
+import { inform, withoutIcons } from "./outside.ts";
 import { about, ago, counts, files, line, which } from "./words.ts";
 
 const PAGE = 200;
@@ -216,7 +216,7 @@ export async function branch(ctx: Ctx, where: Where, title: string): Promise<Bra
   const answer = await ctx.request("backstitch/timeline", { ...where, limit: 1 });
   const others = answer.branches.filter((branch) => !branch.current && !branch.deleted);
   if (others.length === 0) {
-    void vscode.window.showInformationMessage(say("There is no other branch yet. A fork creates one."));
+    void inform(say("There is no other branch yet. A fork creates one."));
     return undefined;
   }
   const now = Date.now();
@@ -253,7 +253,7 @@ export async function unreviewed(
   );
   const found = answers.flatMap((answer) => answer.files);
   if (found.length === 0) {
-    void vscode.window.showInformationMessage(say("Nothing to review."));
+    void inform(say("Nothing to review."));
     return undefined;
   }
   const items = found.map((file, first) => {
@@ -285,7 +285,7 @@ export async function session(ctx: Ctx, where: Where, title: string): Promise<st
   const now = Date.now();
   const items = sessions.map((session) => sessionRow(session, now));
   if (items.length === 0) {
-    void vscode.window.showInformationMessage(say("No agent has worked here yet."));
+    void inform(say("No agent has worked here yet."));
     return undefined;
   }
   const chosen = await vscode.window.showQuickPick(items, { title, matchOnDescription: true });
