@@ -220,7 +220,7 @@ for (const how of ['resolve conflicts', 'keep your lines in conflicts', 'take th
     await window.run('Backstitch: Rewind…');
     await quick.pick('make it two');
     await plan.ready(/^Rewind to before /);
-    await expect.poll(() => plan.text()).toMatch(/ · 0 files · 1 conflict\nConflicts with your edits: a\.txt \(1 conflict\)/);
+    await expect.poll(() => plan.text()).toMatch(/ · 1 file · 1 conflict\nConflicts with your edits: a\.txt \(1 conflict\)/);
     await plan.files.expectFiles('Backstitch Plan', 'a.txt');
     await plan.decide('Rewind', how);
     if (how.startsWith('keep')) await expect(notifications.toast(/Rewind to before .*: nothing to do/)).toBeVisible();
