@@ -7,6 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use backstitch_agents::{AGENTS, agent};
+use backstitch_core::capture::{Effect, EventKind};
 use serde_json::Value;
 
 use crate::measure::alternating;
@@ -17,81 +19,48 @@ use crate::table::Goal;
 /// Runs per median.
 const RUNS: usize = 51;
 
-/// An agent's name for `backstitch hook`, the folder of its payloads, those before and after an edit, and the row.
-type Agent = (
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-);
+/// The recorded payloads around an edit of `src/main.rs` by an agent.
+struct EditPayloads {
+    agent: &'static str,
+    before: String,
+    after: String,
+}
 
-const CLAUDE: Agent = (
-    "claude-code",
-    "claude",
-    "PreToolUse-Edit",
-    "PostToolUse-Edit",
-    "",
-);
-// a payload is known of every agent: one that is missing does not compile
-const AGENTS: [Agent; backstitch_agents::AGENTS.len() - 1] = [
-    (
-        "codex",
-        "codex",
-        "PreToolUse-apply_patch",
-        "PostToolUse-apply_patch",
-        "two hooks of Codex",
-    ),
-    (
-        "opencode",
-        "opencode",
-        "tool.execute.before-edit",
-        "tool.execute.after-edit",
-        "two hooks of opencode",
-    ),
-    (
-        "copilot",
-        "copilot",
-        "PreToolUse-Edit",
-        "PostToolUse-Edit",
-        "two hooks of Copilot",
-    ),
-    (
-        "gemini",
-        "gemini",
-        "BeforeTool-replace",
-        "AfterTool-replace",
-        "two hooks of Gemini",
-    ),
-    (
-        "qwen",
-        "qwen",
-        "PreToolUse-edit",
-        "PostToolUse-edit",
-        "two hooks of Qwen Code",
-    ),
-    (
-        "cline",
-        "cline",
-        "tool_call-editor",
-        "tool_result-editor",
-        "two hooks of Cline",
-    ),
-    (
-        "cursor",
-        "cursor",
-        "preToolUse-Write",
-        "postToolUse-Write",
-        "two hooks of Cursor",
-    ),
-    (
-        "devin",
-        "devin",
-        "pre_write_code",
-        "post_write_code",
-        "two hooks of Devin Desktop",
-    ),
-];
+impl EditPayloads {
+    /// Finds the payload before an edit, and the one after it: the first of each by the names of their files.
+    fn of(name: &str) -> Result<Self> {
+        let agent = agent(name).with_context(|| format!("no agent {name}"))?;
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("agents/payloads");
+        let folder = folder.join(agent.name().trim_end_matches("-code"));
+        let files = fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
+        let mut paths: Vec<_> = files.flatten().map(|file| file.path()).collect();
+        paths.sort();
+        let (mut before, mut after) = (None, None);
+        for path in paths {
+            let text = fs::read_to_string(&path)?;
+            let Ok(event) = agent.parse(text.as_bytes()) else {
+                continue;
+            };
+            let Some(call) = event.kind.call() else {
+                continue;
+            };
+            let is_edit = matches!(&call.effect, Effect::Names(paths) if !paths.is_empty());
+            if !is_edit || !text.contains("src/main.rs") || event.subagent.is_some() {
+                continue;
+            }
+            match event.kind {
+                EventKind::Before(_) => _ = before.get_or_insert(text),
+                EventKind::After { failed: false, .. } => _ = after.get_or_insert(text),
+                _ => {}
+            }
+        }
+        Ok(Self {
+            agent: agent.name(),
+            before: before.with_context(|| format!("{name}: no payload before an edit"))?,
+            after: after.with_context(|| format!("{name}: no payload after an edit"))?,
+        })
+    }
+}
 
 pub fn measure(report: &mut Report, place: &Place<'_>, name: &str, edited: &str) -> Result<()> {
     let other = place.another()?;
@@ -99,16 +68,18 @@ pub fn measure(report: &mut Report, place: &Place<'_>, name: &str, edited: &str)
     let own = place.another()?;
     own.write_edited(edited, 8 << 10)?;
     let calls = Cell::new(0);
-    for agent in AGENTS {
+    let claude = EditPayloads::of("claude-code")?;
+    for agent in AGENTS.iter().filter(|agent| agent.name() != claude.agent) {
+        let edit = EditPayloads::of(agent.name())?;
         let times = alternating(
             RUNS,
-            || around(&own, agent, edited, &calls),
-            || around(&other, CLAUDE, edited, &calls),
+            || around(&own, &edit, edited, &calls),
+            || around(&other, &claude, edited, &calls),
         )?;
         report.times(
             name,
-            agent.4,
-            "those of Claude Code",
+            agent.spec().title,
+            "the two hooks of Claude Code",
             &times,
             Goal::Ratio(1.1),
         );
@@ -117,14 +88,15 @@ pub fn measure(report: &mut Report, place: &Place<'_>, name: &str, edited: &str)
 }
 
 /// Sends the payloads before and after an edit. Returns the time of both hooks.
-fn around(place: &Place<'_>, agent: Agent, edited: &str, calls: &Cell<usize>) -> Result<Duration> {
-    let (name, folder, before, after, _) = agent;
-    let payloads = Path::new(env!("CARGO_MANIFEST_DIR")).join("agents/payloads");
+fn around(
+    place: &Place<'_>,
+    edit: &EditPayloads,
+    edited: &str,
+    calls: &Cell<usize>,
+) -> Result<Duration> {
     calls.set(calls.get() + 1);
     let call = Value::from(format!("call_{}", calls.get()));
-    let send = |file: &str| -> Result<Duration> {
-        let path = payloads.join(folder).join(format!("{file}.json"));
-        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    let send = |text: &str| -> Result<Duration> {
         let root = place.root.to_string_lossy();
         let text = text
             .replace("src/main.rs", edited)
@@ -135,7 +107,19 @@ fn around(place: &Place<'_>, agent: Agent, edited: &str, calls: &Cell<usize>) ->
                 *id = call.clone();
             }
         }
-        place.hook_of(name, payload.to_string().as_bytes())
+        place.hook_of(edit.agent, payload.to_string().as_bytes())
     };
-    Ok(send(before)? + send(after)?)
+    Ok(send(&edit.before)? + send(&edit.after)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_agent_has_payloads_around_an_edit() {
+        for agent in AGENTS {
+            EditPayloads::of(agent.name()).unwrap();
+        }
+    }
 }
