@@ -29,6 +29,7 @@ mod open;
 mod owner;
 mod places;
 pub mod process;
+mod raw_stat;
 mod recorder;
 pub mod restore;
 pub mod retention;

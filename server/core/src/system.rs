@@ -4,8 +4,10 @@ use std::fs::File;
 use std::io::{Error, ErrorKind, Read as _, Result};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Statx, StatxFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
+
+use crate::raw_stat::{RawStat, kind, stat_at};
 
 /// Maximum size of an ignore or attributes file.
 const MAX_SMALL_FILE: u64 = 10 << 20;
@@ -15,8 +17,6 @@ const OF_CONTENT: [&str; 3] = ["security.capability", "security.ima", "security.
 
 /// Maximum number of bytes of a list of names, and of a value: the kernel's own limits.
 const MAX_ATTRIBUTE_BYTES: usize = 64 << 10;
-
-pub(crate) const STATX_MASK: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME);
 
 /// Identity of a directory, independent of its name. Inodes are reused, but not with the same birth time. Device
 /// numbers change with every system start, so they are not part of it.
@@ -29,25 +29,17 @@ pub(crate) struct DirIdentity {
 impl DirIdentity {
     /// Returns none where there is no directory, or where the file system does not tell times of birth.
     pub(crate) fn of(dir: &Path) -> Option<Self> {
-        let stat = rustix::fs::statx(rustix::fs::CWD, dir, AtFlags::empty(), STATX_MASK).ok()?;
+        let stat = stat_at(rustix::fs::CWD, dir, AtFlags::empty()).ok()?;
         Self::from(&stat)
     }
 
-    pub(crate) fn from(stat: &Statx) -> Option<Self> {
-        let btime = nanos(stat.stx_btime);
-        let is_dir = FileType::from_raw_mode(u32::from(stat.stx_mode)) == FileType::Directory;
-        (btime != 0 && is_dir).then_some(Self {
-            inode: stat.stx_ino.cast_signed(),
-            btime,
+    pub(crate) fn from(stat: &RawStat) -> Option<Self> {
+        let is_dir = kind(stat.mode) == FileType::Directory;
+        (stat.btime != 0 && is_dir).then_some(Self {
+            inode: stat.inode.cast_signed(),
+            btime: stat.btime,
         })
     }
-}
-
-/// Nanoseconds since 1970.
-pub(crate) fn nanos(t: rustix::fs::StatxTimestamp) -> i64 {
-    t.tv_sec
-        .saturating_mul(1_000_000_000)
-        .saturating_add(i64::from(t.tv_nsec))
 }
 
 /// Reads a small regular file whole; None for anything else, such as a fifo that would never end. `follow`: follow a

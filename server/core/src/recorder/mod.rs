@@ -8,6 +8,7 @@ mod tests;
 #[cfg(target_os = "linux")]
 mod watch;
 
+#[cfg(target_os = "linux")]
 pub(crate) use crate::chat_history::ChatHistory;
 use crate::worktree::dirty::Extent;
 

@@ -23,13 +23,20 @@ use crate::error::{Context, Error, Result};
 use crate::hint::Hint;
 use crate::model::{ContentId, Image, RelPath};
 use crate::places::WorkspaceKind;
-use crate::system::{DirIdentity, STATX_MASK};
+use crate::raw_stat::{stat_at, stat_open};
+use crate::system::DirIdentity;
 use crate::vcs::VcsFiles;
 pub(crate) use attributes::Fixed;
 pub(crate) use large::store_ahead;
 pub(crate) use listing::DirListing;
 pub(crate) use place::Content;
 pub(crate) use stat::{NO_STAT, Stat, stat_in};
+
+/// Opens a directory in which names are only looked up; Linux can do so without the right to read it.
+#[cfg(target_os = "linux")]
+const LOOKUP: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const LOOKUP: OFlags = OFlags::RDONLY;
 
 /// Prefix of Backstitch's temporary files beside a target during a restore.
 pub(crate) const TEMP_PREFIX: &[u8] = b".backstitch-tmp-";
@@ -135,7 +142,7 @@ impl Root {
     }
 
     pub(crate) fn identity(&self) -> Option<DirIdentity> {
-        let stat = rustix::fs::statx(&self.fd, "", AtFlags::EMPTY_PATH, STATX_MASK).ok()?;
+        let stat = stat_open(&self.fd).ok()?;
         DirIdentity::from(&stat)
     }
 
@@ -300,7 +307,7 @@ impl Root {
     /// Opens a directory in which many names are to be checked; links in its parents are followed.
     pub(crate) fn open_dir(&self, dir: &[u8]) -> Option<OwnedFd> {
         let dir = if dir.is_empty() { b"." } else { dir };
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = LOOKUP | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         rustix::fs::openat(&self.fd, dir, flags, Mode::empty()).ok()
     }
 
@@ -384,7 +391,7 @@ impl Root {
             dir = at.parent();
         }
         let flags = AtFlags::SYMLINK_NOFOLLOW;
-        let root = rustix::fs::statx(rustix::fs::CWD, &self.path, flags, STATX_MASK);
+        let root = stat_at(rustix::fs::CWD, &self.path, flags);
         root.ok().map(|found| Stat::new(&found))
     }
 

@@ -1,7 +1,11 @@
 //! All processes below one process, and signals to all of them.
 
-use std::collections::{HashMap, HashSet};
-use std::{fs, io};
+#[cfg(target_os = "linux")]
+use std::collections::HashMap;
+use std::collections::HashSet;
+#[cfg(target_os = "linux")]
+use std::fs;
+use std::io;
 
 use rustix::process::{Pid, Signal, kill_process};
 

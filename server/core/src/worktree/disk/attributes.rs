@@ -7,7 +7,8 @@ use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
 use super::PathHandle;
-use crate::system::{STATX_MASK, attribute_names, copy_attributes};
+use crate::raw_stat::{RawStat, stat_at, stat_open};
+use crate::system::{attribute_names, copy_attributes};
 
 /// Owner and group of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,10 +18,10 @@ pub(crate) struct FileOwner {
 }
 
 impl FileOwner {
-    fn of(stat: &rustix::fs::Statx) -> Self {
+    fn of(stat: &RawStat) -> Self {
         Self {
-            uid: stat.stx_uid,
-            gid: stat.stx_gid,
+            uid: stat.uid,
+            gid: stat.gid,
         }
     }
 }
@@ -56,19 +57,18 @@ impl Fixed {
 }
 
 impl PathHandle<'_> {
-    fn statx(&self) -> Option<rustix::fs::Statx> {
-        let flags = AtFlags::SYMLINK_NOFOLLOW;
-        rustix::fs::statx(&self.dir, self.name, flags, STATX_MASK).ok()
+    fn raw_stat(&self) -> Option<RawStat> {
+        stat_at(&self.dir, self.name, AtFlags::SYMLINK_NOFOLLOW).ok()
     }
 
     /// Number of names of the file; 0 if nothing is there.
     pub(crate) fn links(&self) -> u32 {
-        self.statx().map_or(0, |stat| stat.stx_nlink)
+        self.raw_stat().map_or(0, |stat| stat.links)
     }
 
     /// Owner and group of what has this name.
     pub(crate) fn owner(&self) -> Option<FileOwner> {
-        self.statx().as_ref().map(FileOwner::of)
+        self.raw_stat().as_ref().map(FileOwner::of)
     }
 
     /// Returns the facts that a file written anew at another name would not have, in words. None: there are none.
@@ -90,24 +90,21 @@ impl PathHandle<'_> {
 
     /// Returns the reason why no file can take or leave this name, as far as that can be told without a change.
     pub(crate) fn fixed(&self) -> Option<Fixed> {
-        let marks = |stat: &rustix::fs::Statx| {
-            use rustix::fs::StatxAttributes as Mark;
-            let has = |mark| stat.stx_attributes.contains(mark);
-            if has(Mark::MOUNT_ROOT) {
+        let marks = |stat: &RawStat| {
+            if stat.is_mount_point {
                 Some(Fixed::MountPoint)
-            } else if has(Mark::IMMUTABLE) {
+            } else if stat.is_immutable {
                 Some(Fixed::Immutable)
-            } else if has(Mark::APPEND) {
+            } else if stat.is_append_only {
                 Some(Fixed::AppendOnly)
             } else {
                 None
             }
         };
-        if let Some(found) = self.statx().as_ref().and_then(marks) {
+        if let Some(found) = self.raw_stat().as_ref().and_then(marks) {
             return Some(found);
         }
-        let above = rustix::fs::statx(&self.dir, "", AtFlags::EMPTY_PATH, STATX_MASK).ok();
-        let above = above.as_ref().and_then(marks);
+        let above = stat_open(&self.dir).ok().as_ref().and_then(marks);
         if matches!(above, Some(Fixed::Immutable | Fixed::AppendOnly)) {
             return Some(Fixed::Directory);
         }

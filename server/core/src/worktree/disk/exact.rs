@@ -3,8 +3,10 @@
 
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
+
+use crate::raw_stat::stat_at;
 
 use super::TEMP_PREFIX;
 
@@ -92,10 +94,9 @@ pub(super) fn listed(dir: &OwnedFd, name: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Identity of what has this name.
-fn id(dir: &OwnedFd, name: &[u8]) -> Option<(u32, u32, u64)> {
-    let flags = AtFlags::SYMLINK_NOFOLLOW;
-    let stat = rustix::fs::statx(dir, name, flags, StatxFlags::INO).ok()?;
-    Some((stat.stx_dev_major, stat.stx_dev_minor, stat.stx_ino))
+fn id(dir: &OwnedFd, name: &[u8]) -> Option<(i64, u64)> {
+    let stat = stat_at(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some((stat.device, stat.inode))
 }
 
 #[cfg(test)]

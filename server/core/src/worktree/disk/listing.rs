@@ -10,7 +10,7 @@ use super::{DiskEntry, PathHandle, Stat};
 use crate::content::LARGE;
 use crate::error::{Context as _, Result};
 use crate::model::bytes_path;
-use crate::system::STATX_MASK;
+use crate::raw_stat::{stat_at, stat_open};
 use crate::vcs::VcsFiles;
 
 /// A directory listed by a walk: its entries, and its descriptor to read them.
@@ -28,8 +28,7 @@ impl DirListing {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = rustix::fs::open(path, flags, Mode::empty())?;
         // taken before the names are read: later changes have a later time
-        let before = rustix::fs::statx(&dir, "", AtFlags::EMPTY_PATH, STATX_MASK);
-        let before = before.ok().map(|stat| Stat::new(&stat));
+        let before = stat_open(&dir).ok().map(|stat| Stat::new(&stat));
         let mut entries = Vec::new();
         for entry in rustix::fs::Dir::read_from(&dir)? {
             let entry = entry?;
@@ -55,9 +54,7 @@ impl DirListing {
 
     pub(crate) fn stat(&self, name: &[u8]) -> Option<Stat> {
         let flags = AtFlags::SYMLINK_NOFOLLOW;
-        rustix::fs::statx(&self.dir, name, flags, STATX_MASK)
-            .ok()
-            .map(|s| Stat::new(&s))
+        stat_at(&self.dir, name, flags).ok().map(|s| Stat::new(&s))
     }
 
     pub(crate) fn read_entry(&self, name: &[u8], limit: u64) -> Result<DiskEntry> {

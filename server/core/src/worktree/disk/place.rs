@@ -10,7 +10,7 @@ use crate::config::MOST;
 use crate::content::LARGE;
 use crate::error::{Context as _, Result};
 use crate::model::{ContentId, Image, Opaque, bytes_path};
-use crate::system::STATX_MASK;
+use crate::raw_stat::{self, stat_at};
 
 /// Passes a content to a consumer, in one part or several.
 pub(crate) type Content<'a> = &'a dyn Fn(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>;
@@ -41,7 +41,7 @@ impl PathHandle<'_> {
 
     pub(super) fn stat(&self) -> Result<Stat, Errno> {
         let flags = AtFlags::SYMLINK_NOFOLLOW;
-        rustix::fs::statx(&self.dir, self.name, flags, STATX_MASK).map(|s| Stat::new(&s))
+        stat_at(&self.dir, self.name, flags).map(|s| Stat::new(&s))
     }
 
     /// Reads the path without the configured size limit.
@@ -175,7 +175,7 @@ impl PathHandle<'_> {
                     | OFlags::NOFOLLOW
                     | OFlags::CLOEXEC;
                 let fd =
-                    rustix::fs::openat(&self.dir, self.name, flags, Mode::from_raw_mode(0o600))
+                    rustix::fs::openat(&self.dir, self.name, flags, raw_stat::permissions(0o600))
                         .at("create", &self.shown)?;
                 let mut file = std::fs::File::from(fd);
                 if !like.is_some_and(|like| shares(&mut file, like, id)) {
@@ -189,7 +189,7 @@ impl PathHandle<'_> {
                 }
                 crate::fault::point("content written");
                 let lost = hand_on(Some(&file));
-                rustix::fs::fchmod(&file, Mode::from_raw_mode(*mode))
+                rustix::fs::fchmod(&file, raw_stat::permissions(*mode))
                     .at("set the mode of", &self.shown)?;
                 Ok(CreatedFile {
                     file: Some(file),
@@ -217,7 +217,7 @@ impl PathHandle<'_> {
         };
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let to = rustix::fs::openat(&self.dir, self.name, flags, Mode::from_raw_mode(0o600))
+        let to = rustix::fs::openat(&self.dir, self.name, flags, raw_stat::permissions(0o600))
             .at("create", &self.shown)?;
         let mut to = std::fs::File::from(to);
         if !clones(&to, &from) {
@@ -229,7 +229,7 @@ impl PathHandle<'_> {
         }
         self.hand_on(Some(&to), other);
         let mode = u32::try_from(expected.mode).unwrap_or(0o644) & 0o7777;
-        rustix::fs::fchmod(&to, Mode::from_raw_mode(mode)).at("set the mode of", &self.shown)?;
+        rustix::fs::fchmod(&to, raw_stat::permissions(mode)).at("set the mode of", &self.shown)?;
         Ok(Some(to))
     }
 
@@ -362,18 +362,18 @@ impl PathHandle<'_> {
     /// Makes a directory of this name if nothing has it, and gives it these permission bits.
     pub(super) fn make_dir(&self, mode: u32) -> Result<()> {
         self.may_change()?;
-        match rustix::fs::mkdirat(&self.dir, self.name, Mode::from_raw_mode(0o700)) {
+        match rustix::fs::mkdirat(&self.dir, self.name, raw_stat::permissions(0o700)) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(e) => return Err(e).at("make the directory", &self.shown),
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // one that its owner cannot read is changed by its name
         let changed = match rustix::fs::openat(&self.dir, self.name, flags, Mode::empty()) {
-            Ok(opened) => rustix::fs::fchmod(opened, Mode::from_raw_mode(mode)),
+            Ok(opened) => rustix::fs::fchmod(opened, raw_stat::permissions(mode)),
             Err(Errno::ACCESS) => rustix::fs::chmodat(
                 &self.dir,
                 self.name,
-                Mode::from_raw_mode(mode),
+                raw_stat::permissions(mode),
                 AtFlags::empty(),
             ),
             Err(e) => Err(e),
@@ -431,10 +431,10 @@ impl PathHandle<'_> {
         let copy = self.sibling(&name)?;
         copy.remove()?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let made = rustix::fs::openat(&self.dir, &*name, flags, Mode::from_raw_mode(0o600));
+        let made = rustix::fs::openat(&self.dir, &*name, flags, raw_stat::permissions(0o600));
         let mut made = std::fs::File::from(made.at("create", &copy.shown)?);
         std::io::copy(&mut file, &mut made).at("write", &copy.shown)?;
-        let mode = Mode::from_raw_mode(stat.permissions());
+        let mode = raw_stat::permissions(stat.permissions());
         rustix::fs::fchmod(&made, mode).at("set the mode of", &copy.shown)?;
         made.sync_all().at("sync", &copy.shown)?;
         rustix::fs::renameat(&self.dir, &*name, &self.dir, self.name).at("rename", &self.shown)?;

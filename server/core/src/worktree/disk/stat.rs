@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType};
 
 /// A timestamp closer than this to the time of the stat proves nothing, in nanoseconds.
-use crate::system::{STATX_MASK, nanos};
+use crate::raw_stat::{self, RawStat, stat_at};
 
 const RACY: i128 = 10_000_000;
 const RACY_COARSE: i128 = 2_000_000_000;
@@ -53,7 +53,7 @@ impl Stat {
     }
 
     pub(crate) fn kind(&self) -> FileType {
-        FileType::from_raw_mode(u32::try_from(self.mode).unwrap_or(0))
+        raw_stat::kind(u32::try_from(self.mode).unwrap_or(0))
     }
 
     /// Permission bits, with setuid, setgid and sticky.
@@ -61,19 +61,19 @@ impl Stat {
         u32::try_from(self.mode).unwrap_or(0) & 0o7777
     }
 
-    pub(super) fn new(s: &rustix::fs::Statx) -> Self {
-        let (mtime, ctime) = (nanos(s.stx_mtime), nanos(s.stx_ctime));
+    pub(super) fn new(s: &RawStat) -> Self {
+        let (mtime, ctime) = (s.mtime, s.ctime);
         let now = crate::store::now().saturating_mul(1000);
         Self {
-            size: i64::try_from(s.stx_size).unwrap_or(i64::MAX),
+            size: i64::try_from(s.size).unwrap_or(i64::MAX),
             mtime,
             ctime,
-            btime: nanos(s.stx_btime),
-            dev: (i64::from(s.stx_dev_major) << 32) | i64::from(s.stx_dev_minor),
-            inode: s.stx_ino.cast_signed(),
-            mode: i64::from(s.stx_mode),
+            btime: s.btime,
+            dev: s.device,
+            inode: s.inode.cast_signed(),
+            mode: i64::from(s.mode),
             racy: !is_old(mtime, ctime, now),
-            linked: s.stx_nlink > 1,
+            linked: s.links > 1,
         }
     }
 }
@@ -104,7 +104,7 @@ pub(crate) const NO_STAT: Stat = Stat {
 /// Returns the stat of a name in a directory.
 pub(crate) fn stat_in(dir: &OwnedFd, name: &[u8]) -> Option<Stat> {
     let flags = AtFlags::SYMLINK_NOFOLLOW;
-    let stat = rustix::fs::statx(dir, name, flags, STATX_MASK).ok()?;
+    let stat = stat_at(dir, name, flags).ok()?;
     Some(Stat::new(&stat))
 }
 
