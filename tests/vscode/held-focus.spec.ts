@@ -68,7 +68,7 @@ test('after a step the next call of that session is shown where the focus is, by
   other.prompt('something else');
   world.run('breakpoint', 'add', 'tool', 'Edit', '--once');
   const third = other.held('Edit', other.input('a.txt', 'one', '1'));
-  await expect(window.notifications.toast('1 call is held: claude-code B “something else”')).toBeVisible();
+  await expect(window.notifications.toast('A call is held: claude-code B “something else”')).toBeVisible();
   await expect(held).toHaveCount(0);
   world.run('resume');
   await third;
@@ -224,7 +224,7 @@ test('two agents with the same words are told apart in messages and tabs, and th
   await expect(notifications.toast(first)).toBeVisible();
   await expect(notifications.messages.locator('a')).toHaveCount(0);
   calls.push(call(other, 'II'));
-  const both = notifications.toast(/2 calls are held: claude-code [AB] “.* words”, claude-code [AB] “.* words”/);
+  const both = notifications.toast(/Calls are held: claude-code A “.* words”, claude-code B “.* words”/);
   await expect(both).toBeVisible();
   await look(page, 'held-messages');
   for (let count = 0; count < 4; count++) {

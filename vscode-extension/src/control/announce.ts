@@ -76,11 +76,10 @@ export class Announcer implements vscode.Disposable {
   private async tellAll(): Promise<void> {
     const say = vscode.l10n.t;
     const held = this.held.held();
-    const waiting = [...new Set(held.map((pause) => whoOf(pause)))].join(", ");
+    // the same words for the same agents, whatever their order and number: VS Code shows them once
+    const waiting = [...new Set(held.map((pause) => whoOf(pause)))].sort().join(", ");
     const text =
-      held.length === 1
-        ? say("1 call is held: {0}", waiting)
-        : say("{0} calls are held: {1}", held.length, waiting);
+      held.length === 1 ? say("A call is held: {0}", waiting) : say("Calls are held: {0}", waiting);
     const show = { title: say("Show") };
     const chosen = await inform(text, show);
     if (chosen === undefined) return;

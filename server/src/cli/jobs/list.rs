@@ -222,8 +222,7 @@ pub fn combination_text(combination: &Dict) -> String {
 }
 
 pub fn counted(count: usize, thing: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {thing}{plural}")
+    crate::render::plural(count, thing, &format!("{thing}s"))
 }
 
 fn entry_of(listing: &WorkflowListing) -> WorkflowEntry {
