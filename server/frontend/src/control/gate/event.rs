@@ -50,11 +50,13 @@ impl CallOff {
     pub fn call(&self, workspaces: &[Workspace], call: &str) -> Result<()> {
         // first: a hold that begins after this sees it, and one that began before has its row
         self.0.store(true, Ordering::SeqCst);
-        for workspace in workspaces {
+        let deny = |workspace| {
             let control = Control::open_for_hook(workspace)?;
-            control.pauses().call_off(call, &words::refused())?;
-        }
-        Ok(())
+            control.pauses().call_off(call, &words::refused()).map(drop)
+        };
+        // one that fails keeps no other held
+        let results: Vec<Result<()>> = workspaces.iter().map(deny).collect();
+        results.into_iter().collect()
     }
 }
 
