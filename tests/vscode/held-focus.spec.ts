@@ -68,10 +68,12 @@ test('after a step the next call of that session is shown where the focus is, by
   other.prompt('something else');
   world.run('breakpoint', 'add', 'tool', 'Edit', '--once');
   const third = other.held('Edit', other.input('a.txt', 'one', '1'));
-  await expect(window.notifications.toast('A call is held: claude-code B “something else”')).toBeVisible();
+  const only = 'A call is held: claude-code B “something else”';
+  await expect(window.notifications.toast(only)).toBeVisible();
   await expect(held).toHaveCount(0);
-  world.run('resume');
-  await third;
+  // an earlier message is open: this one decides all the same
+  await window.notifications.action(only, 'Continue').click();
+  expect(await third).toEqual({});
 });
 
 test('in the list and in the REPL the keys decide, and the focus stays', async ({ world, agent, code }) => {
@@ -233,7 +235,8 @@ test('two agents with the same words are told apart in messages and tabs, and th
     await expect(held).toContainText('1');
     calls.push(call(count % 2 === 0 ? agent : other, `${count}`));
     await expect(held).toContainText('2');
-    await expect(both).toHaveCount(1);
+    // VS Code shows no fourth message within 0.8 s
+    await expect.poll(() => both.count()).toBeLessThan(2);
   }
   const texts = await notifications.messages.allTextContents();
   expect(texts.filter((text) => / held|wants/.test(text)).length).toBeLessThan(3);

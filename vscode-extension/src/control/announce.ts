@@ -61,25 +61,32 @@ export class Announcer implements vscode.Disposable {
     if (reveal === "show" && kindOf(pause) === "call") {
       await this.decisions.show(pause, { preserveFocus: true, beside: true });
     }
-    if (this.isNamed || this.held.held().length > 1) return this.tellAll();
-    const actions = actionsOf(kindOf(pause));
+    const others = this.held.held().filter(({ id, root }) => id !== pause.id || root !== pause.root);
+    if (this.isNamed || others.length > 0) return this.tellAll(pause, others);
     this.isNamed = true;
-    const chosen = await inform(textOf(pause), ...actions);
-    this.isNamed = false;
+    const asked = this.ask(textOf(pause), pause);
+    await asked.finally(() => {
+      this.isNamed = false;
+    });
+  }
+
+  /** A message about one call, with its buttons. */
+  private async ask(text: string, pause: Pause): Promise<void> {
+    const chosen = await inform(text, ...actionsOf(kindOf(pause)));
     if (chosen === undefined) return;
     if (this.held.find(pause.id, shown(pause.root)) === undefined) {
       void inform(await this.decisions.gone(pause.id, pause));
     } else await vscode.commands.executeCommand(chosen.command, pause);
   }
 
-  /** One message for all held calls: VS Code shows the same text once. */
-  private async tellAll(): Promise<void> {
+  /** One message for all held calls: VS Code shows the same text once. `others`: a list may be older than the new call. */
+  private async tellAll(pause: Pause, others: readonly Pause[]): Promise<void> {
     const say = vscode.l10n.t;
-    const held = this.held.held();
+    const held = [...others, pause];
     // the same words for the same agents, whatever their order and number: VS Code shows them once
-    const waiting = [...new Set(held.map((pause) => whoOf(pause)))].sort().join(", ");
-    const text =
-      held.length === 1 ? say("A call is held: {0}", waiting) : say("Calls are held: {0}", waiting);
+    const waiting = [...new Set(held.map((each) => whoOf(each)))].sort().join(", ");
+    if (others.length === 0) return this.ask(say("A call is held: {0}", waiting), pause);
+    const text = say("Calls are held: {0}", waiting);
     const show = { title: say("Show") };
     const chosen = await inform(text, show);
     if (chosen === undefined) return;

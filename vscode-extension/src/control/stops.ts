@@ -129,6 +129,8 @@ export async function edit(ctx: Ctx, held: Held, argument: unknown): Promise<unk
   ] as const;
   const field = await vscode.window.showQuickPick(fields, {
     title: `${breakpoint.kind} ${breakpoint.summary}`,
+    // the list behind it is drawn anew after each hit, which takes the focus for a moment
+    ignoreFocusOut: true,
   });
   if (field === undefined) return undefined;
   const set = (value: string) =>
