@@ -344,8 +344,7 @@ fn changed_settings(workspace: &Workspace) -> Vec<Weakness> {
         return Vec::new();
     };
     let told = changed.into_iter().filter_map(|(file, time)| {
-        let at = |time: i64| engine.history().call_at(time).ok().flatten();
-        let by = at(time).or_else(|| at(time.saturating_add(KERNEL_TICK)))?;
+        let by = engine.history().call_at(time, KERNEL_TICK).ok().flatten()?;
         let turn = by.turn.map(|turn| format!(" in t{turn}"));
         Some(Weakness {
             kind: WeaknessKind::SettingsChanged,

@@ -88,9 +88,9 @@ impl History<'_> {
         })
     }
 
-    /// Returns the call that may write and ran at a time.
-    pub fn call_at(&self, time: i64) -> Result<Option<RunningCall>> {
-        let found = call::at(&self.store.conn, time)?;
+    /// Returns the call that may write and ran at the time of a file, which is that of a clock with this tick. Microseconds.
+    pub fn call_at(&self, time: i64, tick: i64) -> Result<Option<RunningCall>> {
+        let found = call::at(&self.store.conn, time, tick)?;
         Ok(found.map(|(agent, tool, turn)| RunningCall { agent, tool, turn }))
     }
 

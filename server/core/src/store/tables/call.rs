@@ -101,17 +101,22 @@ pub(crate) fn row(conn: &Connection, id: CallId) -> Result<Call> {
     .in_row(conn, || format!("row {} of table call", id.0))
 }
 
-/// Returns the newest call that may write and ran at a time: its agent, its tool and the number of its turn. A call that
-/// was never closed counts for a day.
-pub(crate) fn at(conn: &Connection, time: i64) -> Result<Option<(String, String, Option<i64>)>> {
+/// Returns the call that may write and ran at a time that is known to `tick` microseconds: its agent, its tool and the number of
+/// its turn. The time is that of the last tick, so a call counts that was opened before the next one; the newest that ran at the
+/// time itself comes first. A call that was never closed counts for a day.
+pub(crate) fn at(
+    conn: &Connection,
+    time: i64,
+    tick: i64,
+) -> Result<Option<(String, String, Option<i64>)>> {
     const DAY: i64 = 24 * 3600 * 1_000_000;
     conn.prepare_cached(
         "SELECT s.agent, c.tool, t.number FROM call c JOIN session s ON s.id = c.session
          LEFT JOIN turn t ON t.id = c.turn
-         WHERE c.opened BETWEEN ?1 - ?2 AND ?1 AND (c.closed IS NULL OR c.closed >= ?1) AND c.effect <> 0
-         ORDER BY c.id DESC LIMIT 1",
+         WHERE c.opened BETWEEN ?1 - ?2 AND ?1 + ?3 AND (c.closed IS NULL OR c.closed >= ?1) AND c.effect <> 0
+         ORDER BY c.opened > ?1, c.id DESC LIMIT 1",
     )?
-    .query_row(params![time, DAY], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+    .query_row(params![time, DAY, tick], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
     .optional()
     .in_row(conn, || "rows of table call".to_owned())
 }
@@ -586,5 +591,34 @@ mod tests {
         );
         let said = by_native(&conn, SessionId(1), "x").expect_err("damage");
         assert!(said.to_string().contains("row `x` of table call"), "{said}");
+    }
+
+    /// A file's time is that of the last tick: a call counts that was opened in the tick after it, and may be closed in it, too.
+    #[test]
+    fn a_call_ran_at_the_time_of_a_file() {
+        const TICK: i64 = 10_000;
+        let conn = crate::store::migrate::in_memory();
+        conn.execute_batch(
+            "INSERT INTO root (id, path) VALUES (1, x'2f61');
+             INSERT INTO session (id, agent, native, started, seen, root) VALUES (1, 'a', 's', 0, 0, 1);
+             INSERT INTO call (id, session, native, tool, effect, iteration, opened, opened_seq, closed, closed_seq, root)
+               VALUES (1, 1, 'x', 'First', 2, 1, 500000, 0, 600000, 1, 1),
+                      (2, 1, 'y', 'Short', 2, 1, 700000, 2, 703000, 3, 1),
+                      (3, 1, 'z', 'Reads', 0, 1, 800000, 4, 900000, 5, 1);",
+        )
+        .expect("rows");
+        for (time, tool) in [
+            (489_999, None),
+            (490_000, Some("First")),
+            (600_000, Some("First")),
+            (600_001, None),
+            (695_000, Some("Short")),
+            (703_000, Some("Short")),
+            (703_001, None),
+            (850_000, None),
+        ] {
+            let found = at(&conn, time, TICK).expect("rows");
+            assert_eq!(found.map(|(_, tool, _)| tool).as_deref(), tool, "{time}");
+        }
     }
 }
