@@ -70,6 +70,9 @@ test('twenty held calls of two agents are decided, and the focus is never lost',
     await inFront('b');
   }
   await look(page, 'keys-comparison');
+  // the focus of the last comparison goes to the editor once it is closed
+  await expect(tab).toHaveCount(0);
+  await expect.poll(() => window.focused()).toBe('editor');
   // seven more in the list, one denied with a reason
   await window.command('Backstitch: Focus on Agents View');
   await expect.poll(() => window.focused()).toBe('list');

@@ -15,10 +15,23 @@ const MINUTE = 60_000;
 const DRAWN = 50;
 const TRIES = 40;
 
+/**
+ * A list that takes drops, though none of any type. VS Code hides any other list that is empty below a message, and moves the
+ * focus away from it only after a refresh: before the first one, or with a late message, the focus would be nowhere.
+ */
+const KEEPS_LIST: vscode.TreeDragAndDropController<Pause> = {
+  dragMimeTypes: [],
+  dropMimeTypes: [],
+  handleDrop: () => undefined,
+};
+
 export class AgentsView implements vscode.TreeDataProvider<Pause>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChangeTreeData = this.changed.event;
-  private readonly view = vscode.window.createTreeView("backstitch.agents", { treeDataProvider: this });
+  private readonly view = vscode.window.createTreeView("backstitch.agents", {
+    treeDataProvider: this,
+    dragAndDropController: KEEPS_LIST,
+  });
   private readonly disposables: Disposable[];
   private readonly timer: NodeJS.Timeout;
   private again: NodeJS.Timeout | undefined;
