@@ -16,6 +16,10 @@ pub trait RunReport: Send {
     fn group(&mut self, title: Option<&str>);
     fn annotation(&mut self, annotation: &Annotation);
     fn step_ended(&mut self, step: &StepName, end: &StepEnd);
+    /// The step that runs is frozen, with all its processes.
+    fn step_frozen(&mut self, _step: &StepName) {}
+    /// It continues.
+    fn step_thawed(&mut self, _step: &StepName) {}
     /// A step back left so many of the steps that have ended.
     fn taken_back(&mut self, _ended: usize) {}
     /// A sentence of the runner about the whole job.

@@ -126,7 +126,7 @@ shape! {
     /// An answer of `job debug --json`, one line each: the place where the job stands, a text, or an error.
     #[derive(Default)]
     pub struct JobStop {
-        /// `before` a step, `failed` after one, or `end`; null for an answer that moves nothing.
+        /// `before` a step, `frozen` in one, `failed` after one, or `end`; null for an answer that moves nothing.
         pub stop: Option<String>,
         /// Places from 0: that of the step in the job, then those within composite actions.
         pub path: Option<Vec<usize>>,
@@ -134,8 +134,14 @@ shape! {
         pub step: Option<String>,
         /// From 1.
         pub line: Option<u32>,
+        /// The number of the step's start, from 1: the next one before a step, else the last one.
+        pub attempt: Option<u32>,
+        /// Number of the job's steps.
+        pub steps: Option<usize>,
         /// The reason of a failure.
         pub reason: Option<String>,
+        /// Processes that are frozen.
+        pub processes: Option<usize>,
         /// Checkpoints to which a step back leads; null for an answer that moves nothing.
         pub checkpoints: Option<usize>,
         pub said: Option<String>,

@@ -9,7 +9,7 @@ use super::{job, run, run_until_ready, workflow};
 use crate::support::limits::{EVENT_TIMEOUT, at_most};
 
 /// Ways in which a step leaves a process that has this mark among its arguments.
-const WAYS: &[(&str, &str)] = &[
+pub const WAYS: &[(&str, &str)] = &[
     ("background", "sleep MARK &"),
     ("nohup", "nohup sleep MARK > /dev/null 2>&1 &"),
     ("session", "setsid sleep MARK &"),
@@ -32,7 +32,7 @@ const WAYS: &[(&str, &str)] = &[
 ];
 
 /// Processes with this text in their command line.
-fn processes(mark: &str) -> Vec<u32> {
+pub fn processes(mark: &str) -> Vec<u32> {
     let entries = fs::read_dir("/proc").expect("processes").flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let has_mark = |pid: &u32| {
@@ -44,7 +44,7 @@ fn processes(mark: &str) -> Vec<u32> {
     pids.filter(has_mark).collect()
 }
 
-fn until_gone(mark: &str, limit: Duration) -> Vec<u32> {
+pub fn until_gone(mark: &str, limit: Duration) -> Vec<u32> {
     let since = Instant::now();
     loop {
         let left = processes(mark);
@@ -56,7 +56,7 @@ fn until_gone(mark: &str, limit: Duration) -> Vec<u32> {
 }
 
 /// A number that no other process of the machine sleeps for.
-fn mark_of(seed: usize) -> String {
+pub fn mark_of(seed: usize) -> String {
     format!("{}.{seed}", 40_000 + std::process::id())
 }
 

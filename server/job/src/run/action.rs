@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use crate::action::{self, ActionFile, ActionRuns};
+use crate::builtin::CallPart;
 use crate::contexts::At;
 use crate::state::{EnvVariables, StepOutcome};
 use crate::template::{TemplateToken, expand_text, expand_variables};
@@ -20,7 +21,7 @@ use super::uses::{FoundAction, MissingActions, UsesText, action_file};
 pub(super) const MAX_DEPTH: usize = 10;
 
 impl JobRun {
-    /// Runs an action; none if a composite action was entered, whose steps come next.
+    /// Runs an action; none if a composite action was entered, whose steps come next, or if its program was frozen.
     pub(super) fn run_action(
         &mut self,
         open: &OpenStep,
@@ -55,7 +56,8 @@ impl JobRun {
                     self.run_directory(open, uses, &directory, inputs)
                 }
                 FoundAction::Builtin(builtin) => {
-                    Some(self.run_builtin(open, builtin, &action.git_ref, inputs, uses))
+                    let call = (builtin, CallPart::Main);
+                    self.call_builtin(open, call, &action.git_ref, inputs, uses)
                 }
                 FoundAction::Skipped => Some(left_out(uses, "it is left out, as you said")),
                 FoundAction::Absent => Some(self.absent(uses, "no directory and no cache has it")),
@@ -126,7 +128,7 @@ impl JobRun {
                     };
                     self.add_post(open, &node.post_if, inputs.clone(), github.clone(), action);
                 }
-                Some(self.run_node(open, using, &directory.join(&node.main), &inputs, github))
+                self.run_node(open, using, &directory.join(&node.main), &inputs, github)
             }
             ActionRuns::Docker(_) => Some(Ran::failed(format!(
                 "The action '{uses}' runs in a container, and containers are not supported here. Leave it out with --action {uses}=skip."

@@ -4,86 +4,21 @@ use crate::builtin::{ActionCall, ActionResult, Builtin, BuiltinError, CallFile, 
 use crate::step::StepProgram;
 use crate::step::process::ProgramEnding;
 
+use super::frozen::{AfterProgram, BuiltinCall};
 use super::job::{JobRun, JobSetup};
-use super::open::{OpenStep, PostAction, Ran};
-use super::step::outcome_of;
+use super::open::{OpenStep, PostAction, Ran, outcome_of};
 
 impl JobRun {
-    pub(super) fn run_builtin(
-        &mut self,
-        open: &OpenStep,
-        builtin: Builtin,
-        version: &str,
-        inputs: Vec<(String, String)>,
-        uses: &str,
-    ) -> Ran {
-        match self.call_builtin(open, (builtin, CallPart::Main), version, &inputs) {
-            Ok(Ok(done)) => {
-                if done.has_post {
-                    self.add_post(
-                        open,
-                        builtin.post_condition(),
-                        inputs,
-                        open.github.clone(),
-                        PostAction::Builtin {
-                            builtin,
-                            version: version.to_owned(),
-                        },
-                    );
-                }
-                self.take_done(open, done)
-            }
-            Ok(Err(BuiltinError::Absent(why))) => self.absent(uses, &why),
-            Ok(Err(BuiltinError::Failed(reason))) => Ran::failed(reason),
-            Err(ran) => ran,
-        }
-    }
-
-    /// Runs the post part of a built-in action.
-    pub(super) fn post_builtin(
-        &mut self,
-        open: &OpenStep,
-        builtin: Builtin,
-        version: &str,
-        inputs: &[(String, String)],
-    ) -> Ran {
-        match self.call_builtin(open, (builtin, CallPart::Post), version, inputs) {
-            Ok(Ok(_)) => Ran::succeeded(),
-            Ok(Err(BuiltinError::Absent(reason) | BuiltinError::Failed(reason))) => {
-                Ran::failed(reason)
-            }
-            Err(ran) => ran,
-        }
-    }
-
-    fn take_done(&mut self, open: &OpenStep, done: ActionResult) -> Ran {
-        for (name, value) in &done.environment {
-            self.state.env.set(name, value);
-        }
-        for directory in &done.path {
-            self.state.prepend_path(directory);
-        }
-        let state = self.state.state.entry(open.name.key()).or_default();
-        state.extend(
-            done.state
-                .iter()
-                .map(|(name, value)| (name.as_str(), value.as_str())),
-        );
-        Ran {
-            outputs: done.outputs.into_iter().collect(),
-            ..Ran::succeeded()
-        }
-    }
-
     /// Calls a built-in action in a separate process, under the supervisor and with the limits of a step. Its lines are the step's
-    /// output. The outer error is the end of a call without an answer, such as a cancelled one.
-    fn call_builtin(
+    /// output. None if it was frozen.
+    pub(super) fn call_builtin(
         &mut self,
         open: &OpenStep,
         (builtin, part): (Builtin, CallPart),
         version: &str,
-        inputs: &[(String, String)],
-    ) -> Result<Result<ActionResult, BuiltinError>, Ran> {
+        inputs: Vec<(String, String)>,
+        uses: &str,
+    ) -> Option<Ran> {
         let output = self.output_of(open, "");
         let state = self
             .state
@@ -103,7 +38,7 @@ impl JobRun {
             part,
             &ActionCall {
                 version,
-                inputs,
+                inputs: &inputs,
                 place: &self.setup.place,
                 repository: &self.setup.repository,
                 environment: &environment,
@@ -112,21 +47,22 @@ impl JobRun {
                 state: state.as_pairs(),
             },
         );
-        let file = written
-            .map_err(|error| Ran::failed(format!("The action cannot be called: {error}")))?;
+        let file = match written {
+            Ok(file) => file,
+            Err(error) => {
+                return Some(Ran::failed(format!("The action cannot be called: {error}")));
+            }
+        };
         let program = builtin_program(&self.setup, &file);
-        let ended = self.supervise(open, &program, &output);
-        let (ending, _) = ended.map_err(Ran::failed)?;
-        if ending == ProgramEnding::Exited(0) {
-            return Ok(file.answer());
-        }
-        builtin.clean_up(&self.setup.place, &self.setup.repository, inputs);
-        let (outcome, reason) = outcome_of(ending);
-        Err(Ran {
-            outcome,
-            reason,
-            ..Ran::succeeded()
-        })
+        let call = BuiltinCall {
+            builtin,
+            part,
+            version: version.to_owned(),
+            inputs,
+            uses: uses.to_owned(),
+            file,
+        };
+        self.supervise(open, &program, &output, AfterProgram::Builtin(call))
     }
 }
 
@@ -139,5 +75,67 @@ fn builtin_program(setup: &JobSetup, file: &CallFile) -> StepProgram {
         arguments,
         directory: setup.place.dir.clone(),
         environment: setup.options.builtin.host.variables.clone(),
+    }
+}
+
+/// Takes over what an action has set.
+fn take_done(run: &mut JobRun, open: &OpenStep, done: ActionResult) -> Ran {
+    for (name, value) in &done.environment {
+        run.state.env.set(name, value);
+    }
+    for directory in &done.path {
+        run.state.prepend_path(directory);
+    }
+    let state = run.state.state.entry(open.name.key()).or_default();
+    state.extend(
+        done.state
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str())),
+    );
+    Ran {
+        outputs: done.outputs.into_iter().collect(),
+        ..Ran::succeeded()
+    }
+}
+
+/// The result of a call whose process has ended so.
+pub(super) fn builtin_ended(
+    run: &mut JobRun,
+    open: &OpenStep,
+    call: BuiltinCall,
+    ending: ProgramEnding,
+) -> Ran {
+    let builtin = call.builtin;
+    if ending != ProgramEnding::Exited(0) {
+        builtin.clean_up(&run.setup.place, &run.setup.repository, &call.inputs);
+        let (outcome, reason) = outcome_of(ending);
+        return Ran {
+            outcome,
+            reason,
+            ..Ran::succeeded()
+        };
+    }
+    match (call.part, call.file.answer()) {
+        (CallPart::Main, Ok(done)) => {
+            if done.has_post {
+                run.add_post(
+                    open,
+                    builtin.post_condition(),
+                    call.inputs,
+                    open.github.clone(),
+                    PostAction::Builtin {
+                        builtin,
+                        version: call.version,
+                    },
+                );
+            }
+            take_done(run, open, done)
+        }
+        (CallPart::Main, Err(BuiltinError::Absent(why))) => run.absent(&call.uses, &why),
+        (CallPart::Post, Ok(_)) => Ran::succeeded(),
+        (
+            CallPart::Main | CallPart::Post,
+            Err(BuiltinError::Absent(reason) | BuiltinError::Failed(reason)),
+        ) => Ran::failed(reason),
     }
 }

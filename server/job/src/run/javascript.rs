@@ -19,7 +19,7 @@ impl JobRun {
         script: &Path,
         inputs: &[(String, String)],
         github: Vec<(&'static str, String)>,
-    ) -> Ran {
+    ) -> Option<Ran> {
         let own = self.own_variables(&open.name, inputs);
         let directory = self.setup.place.workspace.clone();
         let mut inner = open.clone();

@@ -19,6 +19,7 @@ use crate::template::{expand_number, expand_text, expand_variables};
 use crate::workflow::{StepsBody, Workflow};
 
 use super::frame::Frame;
+use super::frozen::FrozenStep;
 use super::open::Post;
 use super::uses::{ActionSources, MissingActions};
 use crate::report::{JobEnd, JobName, RunReport, StepEnd, StepName};
@@ -78,6 +79,8 @@ pub struct JobRun {
     pub(super) ended: usize,
     /// The status before the last step counted.
     pub(super) status_before: StepOutcome,
+    /// The step that is frozen.
+    pub(super) frozen: Option<FrozenStep>,
     /// A supervisor for the next program.
     pub(super) ready: Option<Ready>,
     /// `GITHUB_…` and `RUNNER_…`.
@@ -135,6 +138,7 @@ impl JobRun {
             last: None,
             ended: 0,
             status_before: StepOutcome::Success,
+            frozen: None,
             ready: None,
             variables,
             deadline: None,

@@ -59,6 +59,9 @@ impl StandingJob {
                 moved(&mut composite.open.deadline);
             }
         }
+        if let Some(frozen) = &mut self.run.frozen {
+            frozen.stood_still(time);
+        }
         for post in self.run.posts.values_mut() {
             moved(&mut post.open.deadline);
         }

@@ -10,6 +10,7 @@ use crate::expr::Dict;
 use crate::report::StepName;
 use crate::state::{EnvVariables, StepOutcome};
 use crate::step::StepProgram;
+use crate::step::process::ProgramEnding;
 use crate::workflow::WorkflowStep;
 
 use super::environment::Layers;
@@ -84,3 +85,35 @@ pub(super) struct Prepared {
 
 /// Makes the program of a step from its variables. The error is a sentence.
 pub(super) type ProgramOf<'a> = dyn Fn(&Layers) -> Result<Prepared, String> + 'a;
+
+/// The outcome of a step whose program has ended so, with the reason.
+pub(super) fn outcome_of(ending: ProgramEnding) -> (StepOutcome, Option<String>) {
+    match ending {
+        ProgramEnding::Exited(0) => (StepOutcome::Success, None),
+        ProgramEnding::Exited(code) => (
+            StepOutcome::Failure,
+            Some(format!("Process completed with exit code {code}.")),
+        ),
+        ProgramEnding::Killed(signal) => {
+            let code = 128 + signal;
+            (
+                StepOutcome::Failure,
+                Some(format!(
+                    "Process completed with exit code {code}: signal {signal} ended it."
+                )),
+            )
+        }
+        ProgramEnding::TimedOut => (
+            StepOutcome::Failure,
+            Some("The action has timed out: its timeout-minutes are over.".to_owned()),
+        ),
+        ProgramEnding::Cancelled => (
+            StepOutcome::Cancelled,
+            Some("The operation was canceled.".to_owned()),
+        ),
+        ProgramEnding::SupervisorLost => (
+            StepOutcome::Failure,
+            Some("The supervisor of the step was killed, and its processes were ended.".to_owned()),
+        ),
+    }
+}

@@ -76,8 +76,11 @@ impl StandingJob {
         }
     }
 
-    /// The environment that the pending step's program would have, without its command files.
+    /// The environment that the pending step's program would have, or that of the frozen one, without its command files.
     pub(super) fn pending_open(&mut self) -> Option<OpenStep> {
+        if let Some(frozen) = &self.run.frozen {
+            return Some(frozen.open_now(&self.run.state.env));
+        }
         let (step, path) = self.run.frames.last()?.next_step()?;
         match self.run.open_with_env(&step, path) {
             Ok(open) => Some(open),

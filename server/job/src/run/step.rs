@@ -10,14 +10,18 @@ use crate::state::{EnvVariables, StepOutcome, StepResult};
 use crate::step::StepProgram;
 use crate::step::command_files::{CommandFiles, FileCommands};
 use crate::step::output::{OutputCommands, StepOutput};
-use crate::step::process::{OutputSink, ProgramEnding, ProgramLimits, Ready, end_orphans};
+use crate::step::process::{
+    OutputSink, ProgramEnding, ProgramLimits, ProgramWait, Ready, RunningProgram, end_orphans,
+};
 use crate::template::{TokenKind, expand_bool, expand_number, expand_text, expand_variables};
 use crate::workflow::{StepAction, WorkflowStep};
 
+use super::builtin::builtin_ended;
 use super::condition::{holds, reason};
 use super::environment::Layers;
+use super::frozen::{AfterProgram, FrozenStep};
 use super::job::{JobRun, deadline_in, milliseconds};
-use super::open::{OpenStep, ProgramOf, Ran};
+use super::open::{OpenStep, ProgramOf, Ran, outcome_of};
 use crate::report::{StepEnd, StepName, StepPart};
 
 impl JobRun {
@@ -65,16 +69,14 @@ impl JobRun {
                 script,
                 shell,
                 working_directory,
-            } => Some(self.run_script(&open, script, shell.as_ref(), working_directory.as_ref())),
+            } => self.run_script(&open, script, shell.as_ref(), working_directory.as_ref()),
             StepAction::Uses { uses, with } => self.run_action(&open, &uses.value, with.as_ref()),
             StepAction::Background(key) => Some(Ran::failed(format!(
                 "'{}' is not supported here.",
                 key.value
             ))),
         };
-        if let Some(ran) = ran {
-            self.close(&open, ran);
-        }
+        close_with(self, open, ran);
     }
 
     /// Adds the variables of the step's `env`. The error is a sentence.
@@ -237,19 +239,19 @@ impl JobRun {
         }
     }
 
-    /// Runs a program as a step: with its command files, its log and its limits. Takes over what it wrote.
+    /// Runs a program as a step: with its command files, its log and its limits. Takes over what it wrote. None if it was frozen.
     pub(super) fn run_program(
         &mut self,
         open: &OpenStep,
         own: &[(String, String)],
         program_of: &ProgramOf,
-    ) -> Ran {
+    ) -> Option<Ran> {
         let files = self.command_files(open);
         if let Err(error) = files.reset() {
-            return Ran::failed(format!(
+            return Some(Ran::failed(format!(
                 "The command files in {} cannot be made: {error}",
                 self.setup.place.temp.display()
-            ));
+            )));
         }
         let mut own = own.to_vec();
         own.extend(open.github.iter().map(|(name, value)| {
@@ -260,51 +262,89 @@ impl JobRun {
         }));
         let program = match program_of(&self.layers(open, &own, &files)) {
             Ok(program) => program,
-            Err(reason) => return Ran::failed(reason),
+            Err(reason) => return Some(Ran::failed(reason)),
         };
         let output = self.output_of(open, &program.header);
-        match self.supervise(open, &program.program, &output) {
-            Ok((ending, asked)) => self.take_over(open, &output, ending, files.read(), asked),
-            Err(reason) => Ran::failed(reason),
-        }
+        self.supervise(open, &program.program, &output, AfterProgram::Files(files))
     }
 
-    /// Runs a program under a supervisor to its end. The error is a sentence about its start.
+    /// Runs a program under a supervisor, and the rest of its step. None if it was frozen.
     pub(super) fn supervise(
         &mut self,
         open: &OpenStep,
         program: &StepProgram,
         output: &Arc<Mutex<StepOutput>>,
-    ) -> Result<(ProgramEnding, OutputCommands), String> {
-        let sink: Arc<Mutex<dyn OutputSink>> = Arc::clone(output) as Arc<Mutex<dyn OutputSink>>;
-        let supervisor = self
-            .take_supervisor()
-            .map_err(|error| format!("The supervisor of the step cannot be started: {error}"))?;
+        then: AfterProgram,
+    ) -> Option<Ran> {
+        let supervisor = match self.take_supervisor() {
+            Ok(supervisor) => supervisor,
+            Err(error) => {
+                return Some(Ran::failed(format!(
+                    "The supervisor of the step cannot be started: {error}"
+                )));
+            }
+        };
         let limits = ProgramLimits {
             deadline: open.deadline,
             stop: &self.setup.stop,
         };
-        let next = self.setup.supervisor.start();
-        let ended = supervisor.run(program, &limits, &sink);
-        self.ready = next.ok();
+        let started = supervisor.start(program, &limits);
+        // the next one starts while this program runs
+        self.ready = self.setup.supervisor.start().ok();
+        let ran = started.and_then(|running| self.wait_for(open, running, output, then));
+        ran.unwrap_or_else(|error| {
+            let program = program.program.display();
+            Some(Ran::failed(format!("{program} cannot be started: {error}")))
+        })
+    }
+
+    /// Waits until a program ends, and does the rest of its step. None if it was frozen.
+    pub(super) fn wait_for(
+        &mut self,
+        open: &OpenStep,
+        running: RunningProgram,
+        output: &Arc<Mutex<StepOutput>>,
+        then: AfterProgram,
+    ) -> std::io::Result<Option<Ran>> {
+        let sink: Arc<Mutex<dyn OutputSink>> = Arc::clone(output) as Arc<Mutex<dyn OutputSink>>;
+        let waited = running.wait(&sink);
+        if let Ok(ProgramWait::Frozen(program)) = waited {
+            self.report().step_frozen(&open.name);
+            self.frozen = Some(FrozenStep {
+                open: open.clone(),
+                program,
+                output: Arc::clone(output),
+                then,
+                env: self.state.env.clone(),
+            });
+            return Ok(None);
+        }
         let asked = output
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .finish();
-        let ended = ended
-            .map_err(|error| format!("{} cannot be started: {error}", program.program.display()))?;
+        let ProgramWait::Ended(ended) = waited? else {
+            return Ok(None);
+        };
         self.leftovers.retain_mut(|(_, left)| !left.are_gone());
         if ended.ending == ProgramEnding::SupervisorLost {
+            let frozen = self.frozen.as_ref();
             end_orphans(
                 self.leftovers
                     .iter()
                     .map(|(_, left)| left)
-                    .chain(self.ready.as_ref().map(Ready::leftovers)),
+                    .chain(self.ready.as_ref().map(Ready::leftovers))
+                    .chain(frozen.map(|frozen| frozen.program.leftovers())),
             );
         }
         self.programs += 1;
         self.leftovers.push((self.programs, ended.leftovers));
-        Ok((ended.ending, asked))
+        Ok(Some(match then {
+            AfterProgram::Files(files) => {
+                self.take_over(open, output, ended.ending, files.read(), asked)
+            }
+            AfterProgram::Builtin(call) => builtin_ended(self, open, call, ended.ending),
+        }))
     }
 
     /// The variables of a step's program.
@@ -404,34 +444,12 @@ impl JobRun {
     }
 }
 
-/// The outcome of a step whose program has ended so, with the reason.
-pub(super) fn outcome_of(ending: ProgramEnding) -> (StepOutcome, Option<String>) {
-    match ending {
-        ProgramEnding::Exited(0) => (StepOutcome::Success, None),
-        ProgramEnding::Exited(code) => (
-            StepOutcome::Failure,
-            Some(format!("Process completed with exit code {code}.")),
-        ),
-        ProgramEnding::Killed(signal) => {
-            let code = 128 + signal;
-            (
-                StepOutcome::Failure,
-                Some(format!(
-                    "Process completed with exit code {code}: signal {signal} ended it."
-                )),
-            )
-        }
-        ProgramEnding::TimedOut => (
-            StepOutcome::Failure,
-            Some("The action has timed out: its timeout-minutes are over.".to_owned()),
-        ),
-        ProgramEnding::Cancelled => (
-            StepOutcome::Cancelled,
-            Some("The operation was canceled.".to_owned()),
-        ),
-        ProgramEnding::SupervisorLost => (
-            StepOutcome::Failure,
-            Some("The supervisor of the step was killed, and its processes were ended.".to_owned()),
-        ),
+/// Ends a step, now or with its frozen program.
+pub(super) fn close_with(run: &mut JobRun, open: OpenStep, ran: Option<Ran>) {
+    match (ran, &mut run.frozen) {
+        (Some(ran), _) => run.close(&open, ran),
+        (None, Some(frozen)) => frozen.open = open,
+        // a composite action was entered
+        (None, None) => {}
     }
 }

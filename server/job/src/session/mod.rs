@@ -2,6 +2,7 @@
 //! before the step that it commits to. A step back restores a point: files, times, environment, outputs and contexts.
 
 mod db;
+mod frozen;
 mod points;
 mod shell;
 
@@ -21,6 +22,7 @@ use crate::state::StepOutcome;
 use crate::workflow::StepAction;
 
 use db::RunDb;
+pub use frozen::FrozenStop;
 pub use points::{JobPoint, PointList};
 pub use shell::ShellEnd;
 
@@ -36,6 +38,8 @@ const STEP_TOOL: &str = "step";
 pub enum StopPlace {
     /// Before a step, which has not begun.
     Before(Box<PendingStep>),
+    /// In a step whose processes are frozen.
+    Frozen(Box<FrozenStop>),
     /// After a step that failed. Nothing has followed from it yet.
     Failed(StepName, StepEnd),
     /// After the last step and the last post.
@@ -176,6 +180,11 @@ impl JobSession {
     /// Goes forward. A step that fails ends it.
     pub fn forward(&mut self, way: Forward) -> Result<(), String> {
         self.stood_since(self.stood_since);
+        if let StopPlace::Frozen(frozen) = &self.stop {
+            let step = frozen.step.clone();
+            let enters = way == Forward::Into && step.may_be_entered();
+            return self.go(way, step.depth(), Some((step, enters)));
+        }
         let passes_over = matches!(&self.stop, StopPlace::Before(step) if step.is_passed_over());
         let has_failed = matches!(&self.stop, StopPlace::Failed(..));
         if passes_over || has_failed {
@@ -189,14 +198,33 @@ impl JobSession {
             return Err("The job has ended: only a step back leads on.".to_owned());
         };
         let depth = first.depth();
+        self.go(way, depth, None)
+    }
+
+    /// Runs steps until the way ends, the frozen one first.
+    fn go(
+        &mut self,
+        way: Forward,
+        depth: usize,
+        mut frozen: Option<(PendingStep, bool)>,
+    ) -> Result<(), String> {
         loop {
-            let StopPlace::Before(step) = &self.stop else {
-                return Ok(());
+            let (step, enters) = if let Some(frozen) = frozen.take() {
+                frozen
+            } else {
+                let StopPlace::Before(step) = &self.stop else {
+                    return Ok(());
+                };
+                let step = (**step).clone();
+                self.commit(&step)?;
+                let enters = way == Forward::Into && step.may_be_entered();
+                (step, enters)
             };
-            let step = (**step).clone();
-            self.commit(&step)?;
-            let enters = way == Forward::Into && step.may_be_entered();
             let ended = self.run_step(&step, enters)?;
+            if self.is_frozen(&step) {
+                return Ok(());
+            }
+            let is_paused = self.run.set_may_freeze(false);
             if let Some((name, mut end)) = ended
                 && matches!(
                     end.conclusion,
@@ -222,9 +250,29 @@ impl JobSession {
                 Forward::Out => next.depth() < depth,
                 Forward::On => false,
             };
-            if is_there {
+            if is_there || is_paused {
                 return Ok(());
             }
+        }
+    }
+
+    /// The number of the start that a step would have now.
+    fn next_attempt(&self, step: &StepName) -> u32 {
+        let earlier = self.points.all().iter().rev();
+        earlier
+            .take_while(|_| self.points.is_at_last())
+            .find(|point| point.step.path == step.path && point.step.part == step.part)
+            .map_or(1, |point| point.attempt + 1)
+    }
+
+    /// The number of the start of the step where the job stands: the next one before a step, else the last one. From 1 (J24).
+    pub fn attempt(&self) -> Option<u32> {
+        match &self.stop {
+            StopPlace::Before(step) => Some(self.next_attempt(&step.name)),
+            StopPlace::Frozen(_) | StopPlace::Failed(..) => {
+                self.points.all().last().map(|point| point.attempt)
+            }
+            StopPlace::End => None,
         }
     }
 
@@ -237,11 +285,7 @@ impl JobSession {
         let times = self.engine.times().mark();
         let times = times.map_err(|error| error.to_string())?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        let earlier = self.points.all().iter().rev();
-        let attempt = earlier
-            .take_while(|_| self.points.is_at_last())
-            .find(|point| point.step.path == step.name.path && point.step.part == step.name.part)
-            .map_or(1, |point| point.attempt + 1);
+        let attempt = self.next_attempt(&step.name);
         self.points.commit(JobPoint {
             step: step.name.clone(),
             node: node.0,
@@ -264,10 +308,16 @@ impl JobSession {
         enters: bool,
     ) -> Result<Option<(StepName, StepEnd)>, String> {
         let depth = step.depth();
+        let is_own = |(name, _): &(StepName, StepEnd)| name.path.len() <= depth;
         self.run.take_last();
-        self.run.run_next();
-        let mut ended = self.run.take_last();
-        while !enters && ended.is_none() {
+        self.run.set_may_freeze(true);
+        if self.run.frozen().is_some() {
+            self.run.thaw();
+        } else {
+            self.run.run_next();
+        }
+        let mut ended = self.run.take_last().filter(is_own);
+        while !enters && ended.is_none() && self.run.frozen().is_none() {
             match self.run.pending() {
                 Some(inner) if inner.depth() > depth => {
                     self.run.run_next();
@@ -276,22 +326,31 @@ impl JobSession {
                 _ => break,
             }
         }
+        if self.run.frozen().is_some() {
+            return Ok(None);
+        }
         // leaving a composite action gives its end
         self.run.pending();
         ended = ended.or_else(|| self.run.take_last());
         let failed = matches!(&ended, Some((_, end)) if end.outcome == StepOutcome::Failure);
+        self.close_call(step, failed)?;
+        Ok(ended)
+    }
+
+    /// Tells the history the end of a step.
+    fn close_call(&mut self, step: &PendingStep, failed: bool) -> Result<(), String> {
         self.record_event(EventKind::After {
             call: self.call_of(step),
             report: ToolReport::default(),
             failed,
-        })?;
-        Ok(ended)
+        })
     }
 
     /// Goes so many points back.
     pub fn back(&mut self, steps: usize) -> Result<Restored, String> {
         let depth = match &self.stop {
             StopPlace::Before(step) => step.depth(),
+            StopPlace::Frozen(frozen) => frozen.step.depth(),
             StopPlace::Failed(name, _) => name.path.len(),
             StopPlace::End => 1,
         };
@@ -315,6 +374,7 @@ impl JobSession {
             )
         })?;
         let said = |error: backstitch_core::Error| error.to_string();
+        self.kill_taken_back()?;
         self.run.end_programs_after(point.programs);
         self.db.set_restoring(place)?;
         let mut request = Request::new(Goal::Rewind(point.node()));
@@ -358,6 +418,7 @@ impl JobSession {
         let place = self.points.available().len().checked_sub(1);
         let place = place.ok_or_else(|| "No step has run, so none can be run again.".to_owned())?;
         let point = self.points.all()[place].clone();
+        self.kill_taken_back()?;
         self.run.end_programs_after(point.programs);
         self.run.set_live(point.live);
         self.stood_since(point.at);
@@ -448,6 +509,9 @@ impl JobSession {
         let found = ahead
             .iter()
             .position(|(place, step)| crate::run::step_matches(step, *place, wanted));
+        if found.is_some() && matches!(self.stop, StopPlace::Frozen(_)) {
+            return Err("A step is frozen: let it continue (c), or end it (:kill), before steps are left out.".to_owned());
+        }
         if let Some(count) = found {
             self.stood_since(self.stood_since);
             for _ in 0..count {

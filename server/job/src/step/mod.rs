@@ -12,4 +12,5 @@ pub mod stop;
 pub mod supervise;
 mod wire;
 
+pub use descendants::StepProcess;
 pub use wire::StepProgram;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::descendants::descendants_but;
+use super::descendants::{StepProcess, descendants_but, processes};
 use super::stop::StopRequest;
 use super::wire::{StepProgram, SupervisorOrder, SupervisorWord};
 use crate::report::Stream;
@@ -62,6 +62,22 @@ pub struct Leftovers {
 pub struct ProgramEnd {
     pub ending: ProgramEnding,
     pub leftovers: Leftovers,
+}
+
+/// A program that runs under its supervisor.
+pub struct RunningProgram {
+    leftovers: Leftovers,
+    watch: ProgramWatch,
+}
+
+/// A program that is stopped, with all processes below its supervisor. Its end ends them.
+pub struct FrozenProgram(RunningProgram);
+
+/// The reason for which a wait for a program is over.
+#[derive(Debug)]
+pub enum ProgramWait {
+    Ended(ProgramEnd),
+    Frozen(FrozenProgram),
 }
 
 /// Receiver of a step's output. It also gets what leftovers print after the end of the step.
@@ -117,31 +133,58 @@ impl Ready {
         &self.0
     }
 
-    /// Runs a program to its end, and gives its output to the sink. The error is about the start: `NotFound` if the program or the
-    /// directory is not there.
-    pub fn run(
+    /// Starts a program.
+    pub fn start(
         self,
         program: &StepProgram,
         limits: &ProgramLimits,
-        sink: &Arc<Mutex<dyn OutputSink>>,
-    ) -> io::Result<ProgramEnd> {
+    ) -> io::Result<RunningProgram> {
         let Ready(mut leftovers) = self;
         program.write(&mut leftovers.socket)?;
         let stdout = leftovers.child.stdout.take().map(OwnedFd::from);
         let stderr = leftovers.child.stderr.take().map(OwnedFd::from);
         let pipes = OutputPipes::of([(Stream::Stdout, stdout), (Stream::Stderr, stderr)])?;
-        let mut watch = ProgramWatch {
+        let watch = ProgramWatch {
             pipes,
             socket: leftovers.socket.try_clone()?,
             words: Vec::new(),
             deadline: limits.deadline,
             wishes: limits.stop.wishes() + 1,
-            stop: limits.stop,
+            stop: limits.stop.clone(),
             asked: None,
+            freezes: false,
+            is_frozen: false,
             ending: None,
         };
-        while watch.ending.is_none() {
+        Ok(RunningProgram { leftovers, watch })
+    }
+}
+
+impl RunningProgram {
+    /// Waits until the program ends or is frozen, and gives its output to the sink. The error is about the start: `NotFound` if
+    /// the program or the directory is not there.
+    pub fn wait(self, sink: &Arc<Mutex<dyn OutputSink>>) -> io::Result<ProgramWait> {
+        let RunningProgram {
+            mut leftovers,
+            mut watch,
+        } = self;
+        // another wait may have taken the bell
+        watch.heed_wishes();
+        while watch.ending.is_none() && !watch.is_frozen {
             watch.step(&mut |stream, bytes| lock(sink).output(stream, bytes))?;
+        }
+        if watch.ending.is_none() {
+            watch
+                .pipes
+                .read_rest(&mut |stream, bytes| lock(sink).output(stream, bytes));
+            return Ok(ProgramWait::Frozen(FrozenProgram(RunningProgram {
+                leftovers,
+                watch,
+            })));
+        }
+        if watch.freezes || watch.is_frozen {
+            // it ended before; what it left continues
+            watch.order(SupervisorOrder::Thaw);
         }
         let ending = watch.finish(&mut |stream, bytes| lock(sink).output(stream, bytes));
         let ending = match ending {
@@ -155,12 +198,52 @@ impl Ready {
         if !watch.pipes.is_empty() {
             watch.pipes.drain_to(sink)?;
         }
-        Ok(ProgramEnd { ending, leftovers })
+        Ok(ProgramWait::Ended(ProgramEnd { ending, leftovers }))
+    }
+}
+
+impl FrozenProgram {
+    pub fn leftovers(&self) -> &Leftovers {
+        &self.0.leftovers
+    }
+
+    /// Lets the program continue.
+    pub fn thaw(mut self) -> RunningProgram {
+        self.0.watch.is_frozen = false;
+        self.0.watch.order(SupervisorOrder::Thaw);
+        self.0
+    }
+
+    /// Kills the program, and all that it has started.
+    pub fn kill(mut self) -> RunningProgram {
+        self.0.watch.is_frozen = false;
+        self.0.watch.order(SupervisorOrder::End);
+        self.0
+    }
+
+    /// Moves the deadline: this time is not the program's.
+    pub fn stood_still(&mut self, time: Duration) {
+        let deadline = &mut self.0.watch.deadline;
+        *deadline = deadline.and_then(|at| at.checked_add(time));
+    }
+}
+
+impl std::fmt::Debug for RunningProgram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunningProgram").finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for FrozenProgram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("FrozenProgram")
+            .field(&self.0.leftovers)
+            .finish()
     }
 }
 
 /// The wait for a step.
-struct ProgramWatch<'a> {
+struct ProgramWatch {
     pipes: OutputPipes,
     socket: UnixStream,
     /// Bytes of a word that is not whole yet.
@@ -168,13 +251,16 @@ struct ProgramWatch<'a> {
     deadline: Option<Instant>,
     /// The step is asked to end at so many wishes, and killed at one more.
     wishes: u8,
-    stop: &'a StopRequest,
+    stop: StopRequest,
     asked: Option<ProgramEnding>,
+    /// The supervisor was ordered to freeze, and has not answered.
+    freezes: bool,
+    is_frozen: bool,
     /// The supervisor's word: an ending, or the number of the error that prevented the start.
     ending: Option<Result<ProgramEnding, i32>>,
 }
 
-impl ProgramWatch<'_> {
+impl ProgramWatch {
     /// Waits for one event, and handles it.
     fn step(&mut self, output: &mut dyn FnMut(Stream, &[u8])) -> io::Result<()> {
         let timeout = self
@@ -213,6 +299,11 @@ impl ProgramWatch<'_> {
     }
 
     fn heed_wishes(&mut self) {
+        // a program that is asked to end must be able to
+        if self.asked.is_none() && !self.freezes && self.stop.heed_freeze() {
+            self.freezes = true;
+            self.order(SupervisorOrder::Freeze);
+        }
         let wishes = self.stop.wishes();
         if wishes > self.wishes {
             self.ask(ProgramEnding::Cancelled, SupervisorOrder::End);
@@ -223,6 +314,10 @@ impl ProgramWatch<'_> {
 
     fn ask(&mut self, why: ProgramEnding, order: SupervisorOrder) {
         self.asked = Some(why);
+        self.order(order);
+    }
+
+    fn order(&mut self, order: SupervisorOrder) {
         // a supervisor that has ended closes the socket, which is heard
         let _ = self.socket.write_all(&[order.byte()]);
     }
@@ -244,7 +339,10 @@ impl ProgramWatch<'_> {
                     self.ending = Some(Ok(ProgramEnding::Killed(signal)));
                 }
                 Some(SupervisorWord::Failed(number)) => self.ending = Some(Err(number)),
-                Some(SupervisorWord::Started(_) | SupervisorWord::Frozen(_)) | None => {}
+                Some(SupervisorWord::Frozen(_)) => {
+                    (self.freezes, self.is_frozen) = (false, true);
+                }
+                Some(SupervisorWord::Started(_)) | None => {}
             }
         }
     }
@@ -377,6 +475,15 @@ impl Leftovers {
     /// True if no process of the step runs.
     pub fn are_gone(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(Some(_)))
+    }
+
+    /// The processes of the step that run.
+    pub fn processes(&self) -> Vec<StepProcess> {
+        let pid = i32::try_from(self.child.id()).ok();
+        let pid = pid.and_then(rustix::process::Pid::from_raw);
+        // without a process table nothing is known
+        pid.map(|pid| processes(pid).unwrap_or_default())
+            .unwrap_or_default()
     }
 
     /// Ends all processes of the step.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process_group, wait};
 
-use super::descendants::{freeze, signal_all};
+use super::descendants::{freeze, signal_all, thaw};
 use super::wire::{StepProgram, SupervisorOrder, SupervisorWord};
 
 /// Time from the first signal of a cancellation to the second, as for GitHub's runner.
@@ -134,9 +134,7 @@ impl Supervisor {
                 self.socket
                     .write_all(&SupervisorWord::Frozen(count).bytes())?;
             }
-            Some(SupervisorOrder::Thaw) => {
-                signal_all(this, Signal::CONT)?;
-            }
+            Some(SupervisorOrder::Thaw) => thaw(this)?,
             None => {}
         }
         Ok(())
@@ -155,8 +153,7 @@ impl Supervisor {
         }
         let _ = kill_process_group(self.main, signal);
         // a frozen process gets no signal
-        signal_all(getpid(), Signal::CONT)?;
-        Ok(())
+        thaw(getpid())
     }
 
     /// Kills every descendant, and waits until none is left.

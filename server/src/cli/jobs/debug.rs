@@ -1,27 +1,27 @@
 //! `job debug`: steps through a job, back and forward, from a terminal or by lines of a script.
 
+mod lines;
 mod words;
 
-use std::io::{BufRead as _, IsTerminal as _};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use backstitch_job::report::{JobEnd, JobName};
+use backstitch_job::report::{JobEnd, JobName, StepName, StepPart};
 use backstitch_job::run::{JobDriver, JobRun};
 use backstitch_job::session::{JobSession, StopPlace};
 use backstitch_protocol::JobStop;
 use clap::Args;
 
-use crate::cli::control::repl::ReplLine;
 use crate::cli::options::GlobalArgs;
-use crate::render::{BOLD, DIM, Paint, RED};
+use crate::render::{BOLD, DIM, Paint, RED, YELLOW, plural};
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 use crate::terminal::out::Out;
 use crate::terminal::paint::one_line;
 
 use super::run::{JobRunArgs, run_driven};
-use super::screen::RunScreen;
+use super::screen::{RunScreen, duration};
 use super::setting;
+use lines::StepLines;
 use words::{StepAnswer, execute};
 
 /// Step through a job: forward, back, and forward again after a change
@@ -84,7 +84,7 @@ impl JobDriver for Stepping {
 impl Stepping {
     /// Reads lines until the person quits, or there are none.
     fn talk(&self, session: &mut JobSession) -> CliResult<()> {
-        let mut lines = StepLines::new()?;
+        let mut lines = StepLines::new(session.job().stop_request())?;
         self.show(session, None)?;
         while let Some(line) = lines.next()? {
             let line = line.trim();
@@ -139,15 +139,20 @@ impl Stepping {
         if self.json {
             let (word, name, reason) = match session.stop() {
                 StopPlace::Before(step) => ("before", Some(&step.name), None),
+                StopPlace::Frozen(frozen) => ("frozen", Some(&frozen.name), None),
                 StopPlace::Failed(name, end) => ("failed", Some(name), end.reason.as_ref()),
                 StopPlace::End => ("end", None, None),
             };
+            let is_frozen = matches!(session.stop(), StopPlace::Frozen(_));
             return answer(&JobStop {
                 stop: Some(word.to_owned()),
                 path: name.map(|name| name.path.clone()),
                 step: name.map(|name| name.name.clone()),
                 line: name.map(|name| name.line),
+                attempt: session.attempt(),
+                steps: Some(session.job().step_count()),
                 reason: reason.cloned(),
+                processes: is_frozen.then(|| session.job().processes().len()),
                 checkpoints: Some(available),
                 said: text.map(str::to_owned),
                 error: None,
@@ -156,53 +161,54 @@ impl Stepping {
         if let Some(text) = text {
             self.write(text);
         }
-        let place = match session.stop() {
-            StopPlace::Before(step) => {
-                let number = step.name.path.first().map_or(0, |place| place + 1);
-                format!("before step {number}: {}", one_line(&step.name.name))
+        self.write(&self.place_line(session));
+        Ok(())
+    }
+
+    /// The line that says where the job stands: `■ before step 4 of 9: Test  attempt 2  checkpoints: 3`.
+    fn place_line(&self, session: &JobSession) -> String {
+        let number = |name: &StepName| {
+            let place = name.path.first().map_or(0, |place| place + 1);
+            let part = match name.part {
+                StepPart::Post => "the post of step",
+                StepPart::Pre | StepPart::Main => "step",
+            };
+            let shown = one_line(&name.name);
+            format!("{part} {place} of {}: {shown}", session.job().step_count())
+        };
+        let (style, place) = match session.stop() {
+            StopPlace::Before(step) => (BOLD, format!("before {}", number(&step.name))),
+            StopPlace::Frozen(frozen) => {
+                let after = duration(frozen.ran);
+                let count = plural(session.job().processes().len(), "process", "processes");
+                let place = number(&frozen.name);
+                (YELLOW, format!("frozen after {after} in {place} – {count}"))
             }
             StopPlace::Failed(name, end) => {
                 let reason = end.reason.as_deref().unwrap_or("it failed");
-                format!("failed: {} – {}", one_line(&name.name), one_line(reason))
+                (
+                    RED,
+                    format!("failed: {} – {}", number(name), one_line(reason)),
+                )
             }
-            StopPlace::End => "at the end of the job".to_owned(),
+            StopPlace::End => (BOLD, "at the end of the job".to_owned()),
         };
-        let points = format!("checkpoints: {available}");
-        self.write(&format!(
+        let attempt = session.attempt().filter(|attempt| *attempt > 1);
+        let attempt = attempt.map(|attempt| format!("attempt {attempt}  "));
+        let about = format!(
+            "{}checkpoints: {}",
+            attempt.unwrap_or_default(),
+            session.points().available().len()
+        );
+        format!(
             "{}  {}",
-            self.paint.on(BOLD, &format!("■ {place}")),
-            self.paint.on(DIM, &points)
-        ));
-        Ok(())
+            self.paint.on(style, &format!("■ {place}")),
+            self.paint.on(DIM, &about)
+        )
     }
 }
 
 /// Prints an answer as one line of JSON.
 fn answer(stop: &JobStop) -> CliResult<()> {
     Out::json_line(&setting::document(stop)?)
-}
-
-/// Lines from a terminal, with history, or from a script.
-enum StepLines {
-    Typed(Box<ReplLine>),
-    Read(std::io::Lines<std::io::StdinLock<'static>>),
-}
-
-impl StepLines {
-    fn new() -> CliResult<StepLines> {
-        if std::io::stdin().is_terminal() {
-            Ok(StepLines::Typed(Box::new(ReplLine::new(
-                serde_json::Value::Null,
-            )?)))
-        } else {
-            Ok(StepLines::Read(std::io::stdin().lock().lines()))
-        }
-    }
-
-    fn next(&mut self) -> CliResult<Option<String>> {
-        match self {
-            StepLines::Typed(line) => line.next("job> ", ""),
-            StepLines::Read(lines) => Ok(lines.next().transpose()?),
-        }
-    }
 }

@@ -511,7 +511,7 @@ fn event_of(
     })
 }
 
-/// Ctrl-C and a request to end cancel the job; the second one kills it.
+/// Ctrl-C freezes a step that a person steps over. Else it cancels the job, as a request to end does; the second one kills it.
 fn hear_signals(stop: &StopRequest) -> CliResult<()> {
     for signal in [
         signal_hook::consts::SIGINT,
@@ -526,7 +526,9 @@ fn hear_signals(stop: &StopRequest) -> CliResult<()> {
             .spawn(move || {
                 let mut byte = [0];
                 while heard.read(&mut byte).is_ok_and(|count| count > 0) {
-                    stop.request();
+                    if signal != signal_hook::consts::SIGINT || !stop.freeze() {
+                        stop.request();
+                    }
                 }
             })?;
     }

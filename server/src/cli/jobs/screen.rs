@@ -264,6 +264,16 @@ impl RunReport for RunScreen {
         });
     }
 
+    fn step_frozen(&mut self, _step: &StepName) {
+        self.running = None;
+        self.live.end_progress();
+    }
+
+    fn step_thawed(&mut self, step: &StepName) {
+        self.running = Some((Instant::now(), step.name.clone()));
+        self.depth = step.path.len();
+    }
+
     fn taken_back(&mut self, ended: usize) {
         self.steps.truncate(ended);
     }
@@ -307,7 +317,7 @@ fn whole_seconds(time: Duration) -> String {
 }
 
 /// A duration for people: `40 ms`, `1.2 s`, `3 min 5 s`.
-fn duration(time: Duration) -> String {
+pub fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
         0 => format!("{} ms", time.as_millis()),

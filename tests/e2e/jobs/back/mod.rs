@@ -1,5 +1,7 @@
 //! Jobs that step back: `job debug` over the real binary, by lines of a script.
 
+mod conversation;
+mod freezing;
 mod scenarios;
 mod second_runs;
 mod walk;

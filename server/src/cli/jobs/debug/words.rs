@@ -6,6 +6,7 @@ use backstitch_job::session::{Forward, JobSession, Restored, value_text};
 use backstitch_job::state::StepOutcome;
 
 use crate::cli::jobs::list::counted;
+use crate::terminal::paint::one_line;
 
 /// The answer to a line.
 pub enum StepAnswer {
@@ -25,7 +26,10 @@ struct StepWord {
     act: StepAct,
 }
 
-const WORDS: [StepWord; 17] = [
+/// The line of a script that freezes the step which runs.
+pub const PAUSE: &str = "pause";
+
+const WORDS: [StepWord; 20] = [
     StepWord {
         names: &["n", "next"],
         argument: "",
@@ -49,6 +53,12 @@ const WORDS: [StepWord; 17] = [
         argument: "",
         help: "run to the next failure, or to the end",
         act: |session, _| forward(session, Forward::On),
+    },
+    StepWord {
+        names: &[PAUSE, ":pause"],
+        argument: "",
+        help: "freeze the step that runs, as Ctrl-C does: a line of a script while the step runs",
+        act: |_, _| Err("No step runs here, so none can be frozen.".to_owned()),
     },
     StepWord {
         names: &["b", "back", ":back"],
@@ -129,6 +139,21 @@ const WORDS: [StepWord; 17] = [
             session.set_outcome(outcome)?;
             Ok(StepAnswer::Moved(None))
         },
+    },
+    StepWord {
+        names: &[":kill"],
+        argument: "",
+        help: "kill the step that is frozen: it has failed",
+        act: |session, _| {
+            session.kill()?;
+            Ok(StepAnswer::Moved(None))
+        },
+    },
+    StepWord {
+        names: &[":ps"],
+        argument: "",
+        help: "list the processes of the frozen step, and those that steps left running",
+        act: |session, _| Ok(StepAnswer::Said(processes(session))),
     },
     StepWord {
         names: &[":checkpoints"],
@@ -236,6 +261,23 @@ fn checkpoints(session: &JobSession) -> String {
     let lines: Vec<String> = lines.collect();
     if lines.is_empty() {
         return "There are no checkpoints: no step has run.".to_owned();
+    }
+    lines.join("\n")
+}
+
+fn processes(session: &JobSession) -> String {
+    let all = session.job().processes();
+    let lines = all.iter().map(|process| {
+        format!(
+            "{:>8} {} {}",
+            process.pid,
+            process.state,
+            one_line(&process.command)
+        )
+    });
+    let lines: Vec<String> = lines.collect();
+    if lines.is_empty() {
+        return "No process of a step runs.".to_owned();
     }
     lines.join("\n")
 }

@@ -1,0 +1,118 @@
+//! Lines of `job debug`: typed in a terminal, with history, or those of a script.
+
+use std::collections::VecDeque;
+use std::io::{self, IsTerminal as _};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use backstitch_job::step::stop::StopRequest;
+
+use crate::cli::control::repl::ReplLine;
+use crate::terminal::error::CliResult;
+
+use super::words::PAUSE;
+
+/// Source of lines.
+pub enum StepLines {
+    Typed(Box<ReplLine>),
+    Script(ScriptLines),
+}
+
+impl StepLines {
+    pub fn new(stop: StopRequest) -> CliResult<StepLines> {
+        if std::io::stdin().is_terminal() {
+            let line = ReplLine::new(serde_json::Value::Null)?;
+            Ok(StepLines::Typed(Box::new(line)))
+        } else {
+            Ok(StepLines::Script(ScriptLines::read(stop)?))
+        }
+    }
+
+    /// The next line; none at their end.
+    pub fn next(&mut self) -> CliResult<Option<String>> {
+        match self {
+            StepLines::Typed(line) => line.next("job> ", ""),
+            StepLines::Script(lines) => Ok(lines.next()?),
+        }
+    }
+}
+
+/// Lines that a thread reads ahead, since `pause` is for the step that runs meanwhile.
+pub struct ScriptLines {
+    shared: Arc<(Mutex<Ahead>, Condvar)>,
+    stop: StopRequest,
+}
+
+#[derive(Default)]
+struct Ahead {
+    lines: VecDeque<io::Result<String>>,
+    /// A line was taken, and is carried out.
+    is_busy: bool,
+    has_ended: bool,
+}
+
+impl Ahead {
+    /// True if the step of the line that is carried out is to be frozen.
+    fn pauses(&self) -> bool {
+        let next = self.lines.front();
+        self.is_busy && next.is_some_and(|line| line.as_ref().is_ok_and(|line| is_pause(line)))
+    }
+}
+
+impl ScriptLines {
+    fn read(stop: StopRequest) -> io::Result<ScriptLines> {
+        let lines = ScriptLines {
+            shared: Arc::default(),
+            stop,
+        };
+        let (shared, stop) = (Arc::clone(&lines.shared), lines.stop.clone());
+        thread::Builder::new()
+            .name("lines".to_owned())
+            .spawn(move || {
+                for line in io::stdin().lines() {
+                    let mut ahead = lock(&shared.0);
+                    ahead.lines.push_back(line);
+                    if ahead.lines.len() == 1 && ahead.pauses() {
+                        stop.freeze_next();
+                    }
+                    shared.1.notify_one();
+                }
+                lock(&shared.0).has_ended = true;
+                shared.1.notify_one();
+            })?;
+        Ok(lines)
+    }
+
+    fn next(&mut self) -> io::Result<Option<String>> {
+        let mut ahead = lock(&self.shared.0);
+        loop {
+            if ahead.pauses() && !self.stop.forget_freeze() {
+                // the step of the line before has heeded it
+                ahead.lines.pop_front();
+                ahead.is_busy = false;
+                continue;
+            }
+            ahead.is_busy = false;
+            if let Some(line) = ahead.lines.pop_front() {
+                ahead.is_busy = true;
+                if ahead.pauses() {
+                    self.stop.freeze_next();
+                }
+                return line.map(Some);
+            }
+            if ahead.has_ended {
+                return Ok(None);
+            }
+            let waited = self.shared.1.wait(ahead);
+            ahead = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+fn is_pause(line: &str) -> bool {
+    line.trim() == PAUSE
+}
+
+fn lock(ahead: &Mutex<Ahead>) -> MutexGuard<'_, Ahead> {
+    ahead.lock().unwrap_or_else(PoisonError::into_inner)
+}
