@@ -196,6 +196,9 @@ settings! {
     KeepRuns: SettingInfo::new("jobs.keepRuns", SettingForm::number("runs", 10, 1, 100_000))
         .looser(Looser::Any, SET_UP_JOBS)
         .doc("a number of runs, from 1", "no: runs of all your projects are counted together");
+    KeepPoints: SettingInfo::new("jobs.keep", SettingForm::number("checkpoints", 50, 1, 100_000))
+        .looser(Looser::Any, SET_UP_JOBS)
+        .doc("a number of checkpoints of a job, from 1", "no: a step back would not reach as far");
     MissingActions: SettingInfo {
             instead: "set it in your own config.toml, or pass --missing-actions",
             ..SettingInfo::new("jobs.missingActions", SettingForm::one_of(&AbsentActions::NAMES, "fail"))

@@ -376,6 +376,11 @@ impl Config {
         usize::try_from(self.number(Key::KeepRuns)).unwrap_or(usize::MAX)
     }
 
+    /// Number of checkpoints that a job keeps.
+    pub fn kept_points(&self) -> usize {
+        usize::try_from(self.number(Key::KeepPoints)).unwrap_or(usize::MAX)
+    }
+
     /// Treatment of steps whose action is absent.
     pub fn absent_actions(&self) -> AbsentActions {
         self.choice(Key::MissingActions)

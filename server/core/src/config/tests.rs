@@ -266,7 +266,7 @@ fn samples(key: Key) -> Sample {
         Key::PauseOnTimeout => of("\"ask\"", &["\"allow\""], &["\"deny\""]),
         Key::PauseUnattended => of("\"ask\"", &["\"allow\""], &["\"hold\"", "\"deny\""]),
         Key::AllowControl => of("false", &["true"], &[]),
-        Key::EvalTimeout | Key::KeepRuns => of("9", &["8", "10"], &[]),
+        Key::EvalTimeout | Key::KeepRuns | Key::KeepPoints => of("9", &["8", "10"], &[]),
         Key::Shell => of("\"bash\"", &["\"./evil\""], &[]),
         Key::MaxObject => of("5000", &["5001"], &["4999", "0"]),
         Key::MissingActions => of("\"fail\"", &["\"skip\""], &[]),
