@@ -93,3 +93,37 @@ fn a_python_environment_is_made_again() {
         &[],
     );
 }
+
+/// A step that first asks git for changes, and then commits some: the second run finds none.
+#[test]
+fn git_diff_index_is_quiet_again() {
+    let before = "git config user.name a; git config user.email a@b\necho b > b; git add b; git commit -qm b\ngit diff-index --quiet HEAD";
+    let script = "git diff-index --quiet HEAD\necho more >> b; rm a; echo new > c; git add c\n! git diff-index --quiet HEAD\ngit commit -qam more\ngit diff-index --quiet HEAD";
+    runs_twice(before, script, &[("a", "a\n")]);
+}
+
+/// A clean install of a package that is a file of the project.
+#[test]
+fn npm_ci_installs_again() {
+    let npm = std::process::Command::new("npm").arg("-v").output();
+    if !npm.is_ok_and(|npm| npm.status.success()) {
+        crate::support::skip("jobs::back::second_runs", "npm is not here");
+        return;
+    }
+    let files = [
+        (
+            "package.json",
+            r#"{"name": "small", "version": "1.0.0", "dependencies": {"local": "file:local-1.0.0.tgz"}}"#,
+        ),
+        (
+            "local/package.json",
+            r#"{"name": "local", "version": "1.0.0", "main": "index.js"}"#,
+        ),
+        ("local/index.js", "module.exports = 7;\n"),
+    ];
+    let before =
+        "npm pack --silent ./local\nnpm install --package-lock-only --offline --no-audit --no-fund";
+    let script = "test ! -e node_modules\nnpm ci --offline --no-audit --no-fund\nnode -e 'process.exit(require(\"local\") - 7)'\n\
+                  echo 'module.exports = 8;' > node_modules/local/index.js\nnpm version --no-git-tag-version patch";
+    runs_twice(before, script, &files);
+}
