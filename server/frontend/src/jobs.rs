@@ -9,6 +9,7 @@ pub use backstitch_core::jobs_dir;
 use backstitch_job::place::environment::Host;
 use backstitch_job::place::{RunEntry, RunStatus, list};
 use backstitch_job::run::ActionSources;
+use backstitch_job::session::is_resumable;
 use backstitch_protocol::KeptRun;
 
 use crate::to_protocol;
@@ -47,12 +48,10 @@ impl RunState {
 
     pub fn word(self) -> &'static str {
         match self {
-            Self::Running | Self::Ended(RunStatus::Running) => "running",
+            Self::Running => RunStatus::Running.word(),
             Self::CutOff => "cut off",
             Self::Damaged => "damaged",
-            Self::Ended(RunStatus::Success) => "success",
-            Self::Ended(RunStatus::Failure) => "failure",
-            Self::Ended(RunStatus::Cancelled) => "cancelled",
+            Self::Ended(status) => status.word(),
         }
     }
 }
@@ -121,6 +120,7 @@ pub fn kept_run(run: &RunEntry) -> KeptRun {
         workflow: record.map(|record| record.workflow.clone()),
         job: record.map(|record| record.job.clone()),
         status: RunState::of(run).word().to_owned(),
+        resumable: is_resumable(run),
         started: to_protocol::time(started(run)),
         directory: run.dir.to_string_lossy().into_owned(),
     }

@@ -3,11 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::expr::{Contexts, Dict, ExpressionError, Value, hash_files};
 use crate::state::{EnvVariables, JobState, StepOutcome, StepResult};
 
 /// Values that hold for a whole job.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct JobFacts {
     pub github: Dict,
     pub runner: Dict,

@@ -22,13 +22,15 @@ pub trait RunReport: Send {
     fn step_thawed(&mut self, _step: &StepName) {}
     /// A step back left so many of the steps that have ended.
     fn taken_back(&mut self, _ended: usize) {}
+    /// These steps have ended, those that are known among them: a run continues in another process, or a step back was undone.
+    fn had_ended(&mut self, _steps: &[(StepName, StepEnd)]) {}
     /// A sentence of the runner about the whole job.
     fn notice(&mut self, text: &str);
     fn job_ended(&mut self, job: &JobName, end: &JobEnd);
 }
 
 /// A job as people see it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobName {
     /// Its key in the workflow.
     pub id: String,
@@ -59,7 +61,7 @@ pub enum StepPart {
 }
 
 /// The end of a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepEnd {
     pub outcome: StepOutcome,
     /// The outcome after `continue-on-error`.

@@ -161,6 +161,8 @@ shape! {
         pub job: Option<String>,
         /// `running`, `cut off`, `damaged`, `success`, `failure` or `cancelled`.
         pub status: String,
+        /// True if `job debug --resume` continues it.
+        pub resumable: bool,
         pub started: Time,
         pub directory: String,
     }

@@ -20,8 +20,13 @@ const PLACEHOLDERS: [(&str, &str); 5] = [
 ];
 
 /// Parts of lines that no world here can carry out, with their exit status and the reason.
-const REFUSED: [(&str, i32, &str); 6] = [
+const REFUSED: [(&str, i32, &str); 7] = [
     ("backstitch job rm ci-build-3", 3, "it names a run"),
+    (
+        "backstitch job debug --resume",
+        3,
+        "it needs a run that was cut off",
+    ),
     (
         "backstitch acp -- ",
         127,

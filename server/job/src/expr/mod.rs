@@ -23,7 +23,7 @@ pub use contexts::{Allowed, Contexts, ExpressionError};
 pub use evaluate::{evaluate, evaluate_within};
 pub use hash_files::hash_files;
 pub use number::as_text as number_as_text;
-pub use parser::check;
+pub use parser::{check, check_syntax};
 pub use status::calls_status_function;
 pub use value::{Dict, Value};
 

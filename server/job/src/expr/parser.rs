@@ -45,6 +45,11 @@ pub fn check(text: &str, allowed: &Allowed) -> Result<(), ExpressionError> {
     parse(text, Some(allowed)).map(|_| ())
 }
 
+/// Checks the syntax of an expression alone.
+pub fn check_syntax(text: &str) -> Result<(), ExpressionError> {
+    parse(text, None).map(|_| ())
+}
+
 /// The tree of a text; none for an empty text. Without `allowed` every context and every function is allowed.
 pub(super) fn parse(
     text: &str,

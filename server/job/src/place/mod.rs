@@ -13,7 +13,7 @@ mod size;
 mod write;
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io;
+use std::io::{self, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -30,6 +30,9 @@ use crate::repository::ProjectRepository;
 
 /// Characters of a workflow's and of a job's name that a directory's name has.
 const MAX_NAME: usize = 40;
+
+/// Name of the lock in a directory.
+const LOCK: &str = "lock";
 
 /// Directory of caches beside the runs. Names of runs end in a number, so none is equal.
 const CACHES: &str = "caches";
@@ -63,7 +66,7 @@ pub struct RunPlace {
     /// True if the workspace is the user's own.
     pub is_in_place: bool,
     #[serde(skip)]
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 impl RunPlace {
@@ -106,7 +109,7 @@ impl RunPlace {
             caches: nowhere(),
             protected: Vec::new(),
             is_in_place: true,
-            _lock: None,
+            lock: None,
         }
     }
 
@@ -133,6 +136,7 @@ impl RunPlace {
         };
         let lock = lock_file(&dir)?;
         lock.lock().with_path(&dir)?;
+        note_owner(&lock).with_path(&dir)?;
         let files = dir.join("files");
         let name = Path::new(&repository.name);
         let workspace = if is_in_place {
@@ -155,7 +159,7 @@ impl RunPlace {
             dir,
             protected: protected(repository),
             is_in_place,
-            _lock: Some(lock),
+            lock: Some(lock),
         };
         let all = [
             &place.workspace,
@@ -172,6 +176,33 @@ impl RunPlace {
         }
         Ok(place)
     }
+}
+
+impl RunPlace {
+    /// Takes the lock of a run that began in another process. The error is `WouldBlock` if a process holds it.
+    pub(crate) fn held_again(mut self, dir: &Path) -> io::Result<RunPlace> {
+        if self.dir != dir {
+            let reason = format!("the run began in {}", self.dir.display());
+            return Err(io::Error::new(io::ErrorKind::NotFound, reason));
+        }
+        let lock = lock_file(dir)?;
+        lock.try_lock().map_err(io::Error::from)?;
+        note_owner(&lock).with_path(dir)?;
+        self.lock = Some(lock);
+        Ok(self)
+    }
+}
+
+/// Writes this process into the lock of a run.
+fn note_owner(mut lock: &File) -> io::Result<()> {
+    lock.set_len(0)?;
+    lock.rewind()?;
+    lock.write_all(std::process::id().to_string().as_bytes())
+}
+
+/// The process that holds the lock of a run, or held it last.
+pub fn owner(dir: &Path) -> Option<u32> {
+    fs::read_to_string(dir.join(LOCK)).ok()?.parse().ok()
 }
 
 /// Makes a directory that only the user enters, and its parents. One that is there stays as it is.
@@ -217,7 +248,7 @@ fn jobs_lock(jobs_dir: &Path) -> io::Result<File> {
 }
 
 fn lock_file(dir: &Path) -> io::Result<File> {
-    let file = dir.join("lock");
+    let file = dir.join(LOCK);
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true).mode(0o600);
     options.open(&file).with_path(&file)

@@ -45,6 +45,17 @@ pub enum RunStatus {
     Cancelled,
 }
 
+impl RunStatus {
+    pub fn word(self) -> &'static str {
+        match self {
+            RunStatus::Running => "running",
+            RunStatus::Success => "success",
+            RunStatus::Failure => "failure",
+            RunStatus::Cancelled => "cancelled",
+        }
+    }
+}
+
 /// A directory of a run.
 #[derive(Debug)]
 pub struct RunEntry {

@@ -9,7 +9,7 @@ use crate::state::{EnvVariables, JobState, StepOutcome};
 use crate::template::{expand, expand_text};
 use crate::workflow::{self, CallBody, InputKind, Secrets, WorkflowInput};
 
-use super::whole::{Needs, WorkflowSetup, digest, needs_context};
+use super::whole::{Needs, WorkflowSetup, needs_context};
 use crate::report::{JobEnd, JobName};
 
 /// Workflows within one another, as on GitHub.
@@ -78,7 +78,7 @@ impl WorkflowSetup {
         let inputs = self.inputs_for(call, facts, &declared.inputs)?;
         let secrets = self.secrets_for(call, facts)?;
         Ok(WorkflowSetup {
-            digest: digest(&text),
+            text: text.into(),
             workflow: Arc::new(workflow),
             inputs,
             secrets,

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use crate::builtin::BuiltinOptions;
 use crate::contexts::{At, JobFacts};
 use crate::expr::Dict;
@@ -28,7 +30,7 @@ use crate::report::{JobEnd, JobName, RunReport, StepEnd, StepName};
 const JOB_MINUTES: f64 = 360.0;
 
 /// The user's choices for a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunOptions {
     pub actions: ActionSources,
     pub missing_actions: MissingActions,
@@ -48,6 +50,8 @@ pub struct RunOptions {
 pub struct JobSetup {
     pub name: JobName,
     pub workflow: Arc<Workflow>,
+    /// The text of the workflow.
+    pub text: Arc<str>,
     pub body: Arc<StepsBody>,
     pub facts: JobFacts,
     pub place: Arc<RunPlace>,
@@ -75,8 +79,8 @@ pub struct JobRun {
     pub(super) programs: u64,
     /// The end of the last step.
     pub(super) last: Option<(StepName, StepEnd)>,
-    /// Steps that have ended.
-    pub(super) ended: usize,
+    /// Steps that have ended, with those that were skipped.
+    pub(super) ended: Vec<(StepName, StepEnd)>,
     /// The status before the last step counted.
     pub(super) status_before: StepOutcome,
     /// The step that is frozen.
@@ -136,7 +140,7 @@ impl JobRun {
             leftovers: Vec::new(),
             programs: 0,
             last: None,
-            ended: 0,
+            ended: Vec::new(),
             status_before: StepOutcome::Success,
             frozen: None,
             ready: None,

@@ -6,11 +6,24 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::state::JobState;
+use crate::report::{StepEnd, StepName};
+use crate::state::{JobState, StepOutcome};
 
 use super::frame::Frame;
 use super::open::Post;
 use super::standing::StandingJob;
+
+/// A job that stands, with what it reports at its end: a value from which another process continues.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LiveStop {
+    pub live: LiveJob,
+    /// Steps that have ended.
+    pub ended: Vec<(StepName, StepEnd)>,
+    /// Programs that have run.
+    programs: u64,
+    /// The status before the last step counted.
+    status_before: StepOutcome,
+}
 
 /// A job between two steps. Deadlines are kept as the time that is left.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -18,6 +31,8 @@ pub struct LiveJob {
     pub state: JobState,
     frames: Vec<Frame>,
     posts: BTreeMap<String, Post>,
+    /// Problem matchers that steps have added.
+    matchers: Vec<String>,
     #[serde(with = "time_left")]
     deadline: Option<Instant>,
 }
@@ -29,8 +44,29 @@ impl StandingJob {
             state: self.run.state.clone(),
             frames: self.run.frames.clone(),
             posts: self.run.posts.clone(),
+            matchers: self.run.matchers.texts(),
             deadline: self.run.deadline,
         }
+    }
+
+    /// The job as it is now, with the steps that have ended.
+    pub fn live_stop(&self) -> LiveStop {
+        LiveStop {
+            live: self.live(),
+            ended: self.run.ended.clone(),
+            programs: self.run.programs,
+            status_before: self.run.status_before,
+        }
+    }
+
+    /// Continues from a stop, also from one of another process.
+    pub fn set_live_stop(&mut self, stop: LiveStop) {
+        self.set_live(stop.live);
+        self.run.report().had_ended(&stop.ended);
+        self.run.ended = stop.ended;
+        // numbers of programs are never used twice
+        self.run.programs = self.run.programs.max(stop.programs);
+        self.run.status_before = stop.status_before;
     }
 
     /// Continues from another moment. Processes, masks and files are not part of it.
@@ -38,6 +74,7 @@ impl StandingJob {
         self.run.state = live.state;
         self.run.frames = live.frames;
         self.run.posts = live.posts;
+        self.run.matchers.set(&live.matchers);
         self.run.deadline = live.deadline;
     }
 

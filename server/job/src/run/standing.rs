@@ -47,6 +47,12 @@ impl StandingJob {
         StandingJob { run }
     }
 
+    /// A job that began in another process. Its state is to be set.
+    pub fn continued(run: JobRun) -> StandingJob {
+        run.report().job_started(&run.setup.name);
+        StandingJob { run }
+    }
+
     pub fn place(&self) -> &RunPlace {
         self.run.place()
     }
@@ -89,12 +95,12 @@ impl StandingJob {
 
     /// Steps that have ended, with those that were skipped.
     pub fn ended(&self) -> usize {
-        self.run.ended
+        self.run.ended.len()
     }
 
     /// Tells that later ends of steps than so many do not count.
     pub fn taken_back(&mut self, ended: usize) {
-        self.run.ended = ended;
+        self.run.ended.truncate(ended);
         self.run.report().taken_back(ended);
     }
 

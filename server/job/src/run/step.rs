@@ -180,7 +180,7 @@ impl JobRun {
             reason: Some(reason(condition, open.status, "an earlier step failed")),
         };
         self.report().step_ended(&open.name, &end);
-        self.ended += 1;
+        self.ended.push((open.name.clone(), end.clone()));
         self.last = Some((open.name.clone(), end));
     }
 
@@ -222,7 +222,7 @@ impl JobRun {
             reason,
         };
         self.report().step_ended(&open.name, &end);
-        self.ended += 1;
+        self.ended.push((open.name.clone(), end.clone()));
         self.last = Some((open.name.clone(), end));
     }
 

@@ -3,22 +3,25 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::builtin::Builtin;
 use crate::place::environment::Host;
 
 /// Directories of actions that the user named, and caches of other tools.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ActionSources {
     /// `owner/name@ref` or `owner/name` to a directory, or to none: the step is left out.
     pub named: BTreeMap<String, Option<PathBuf>>,
     /// Directories with actions as GitHub's runner (`owner/name/ref`) or act (`owner-name@ref`) keeps them.
     pub caches: Vec<PathBuf>,
-    /// The user's environment, for the tools that built-in actions set up.
+    /// The user's environment, for the tools that built-in actions set up. It is not kept with a run.
+    #[serde(skip)]
     pub host: Host,
 }
 
 /// The way of a run with actions that are not there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MissingActions {
     #[default]
     Fail,

@@ -1,7 +1,7 @@
 //! The run of a workflow: its jobs in the order of `needs`, their conditions, their matrix, and workflows that they call.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fs, io};
@@ -15,6 +15,7 @@ use crate::place::environment::{EnvironmentOptions, Host, base};
 use crate::place::{RunPlace, RunRecord, RunStatus};
 use crate::repository::ProjectRepository;
 use crate::state::{EnvVariables, JobState, StepOutcome};
+use crate::step::left_processes::tracking;
 use crate::step::mask::Masks;
 use crate::step::process::{SupervisorCommand, adopt_orphans};
 use crate::step::stop::StopRequest;
@@ -30,8 +31,8 @@ use crate::report::{JobEnd, JobName, RunReport};
 pub struct WorkflowSetup {
     pub repository: Arc<ProjectRepository>,
     pub workflow: Arc<Workflow>,
-    /// SHA-256 of the workflow's text, in hexadecimal digits.
-    pub digest: String,
+    /// The text of the workflow.
+    pub text: Arc<str>,
     /// Directory of all runs.
     pub jobs_dir: PathBuf,
     pub in_place: bool,
@@ -216,40 +217,14 @@ impl WorkflowSetup {
                     Some(driver) => driver.drive(run),
                     None => run.run(),
                 };
-                if end.result == StepOutcome::Failure && self.continues(body, &facts) {
-                    end.result = StepOutcome::Success;
-                    let reason = "failed, and the workflow continues (continue-on-error)";
-                    end.reason = Some(reason.to_owned());
-                }
-                record.status = match end.result {
-                    StepOutcome::Success | StepOutcome::Skipped => RunStatus::Success,
-                    StepOutcome::Failure => RunStatus::Failure,
-                    StepOutcome::Cancelled => RunStatus::Cancelled,
-                };
-                // the end of the job is known; a record that says otherwise is only told
-                if let Err(error) = record.write(&dir) {
-                    let notice = format!(
-                        "The record of the run in {} cannot be written: {error}",
-                        dir.display()
-                    );
-                    self.report
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .notice(&notice);
-                }
+                let continues = continues(body, &self.at(&facts, &JobState::default()));
+                record_end(&mut end, continues, &mut record, &dir, &self.report);
                 end
             }
             Err(reason) => return self.not_run(name, StepOutcome::Failure, &reason),
         };
         let outputs = end.outputs.iter().cloned().collect();
         (vec![(name.clone(), end)], outputs)
-    }
-
-    /// True if a failure of the job does not count for the workflow.
-    fn continues(&self, body: &StepsBody, facts: &JobFacts) -> bool {
-        let state = JobState::default();
-        let token = body.continue_on_error.as_ref();
-        token.is_some_and(|token| expand_bool(token, &self.at(facts, &state)).unwrap_or_default())
     }
 
     /// The end of a job that did not run, with its reason.
@@ -310,12 +285,13 @@ impl WorkflowSetup {
         };
         facts.github = github(&names, &event, &self.repository, &place, &self.token);
         facts.runner = runner(&place, self.options.debug);
-        let variables = base(&place, &self.host, &self.environment).map_err(|error| {
+        let mut variables = base(&place, &self.host, &self.environment).map_err(|error| {
             format!(
                 "The environment of the run cannot be made in {}: {error}",
                 place.dir.display()
             )
         })?;
+        variables.push(tracking(&place.dir));
         let mut options = self.options.clone();
         let mut artifacts = self
             .artifacts
@@ -328,13 +304,14 @@ impl WorkflowSetup {
         let run = JobRun::new(JobSetup {
             name: name.clone(),
             workflow: Arc::clone(&self.workflow),
+            text: Arc::clone(&self.text),
             body: Arc::new(body.clone()),
             facts: facts.clone(),
             place: Arc::new(place),
             repository: Arc::clone(&self.repository),
             base: variables,
             options,
-            supervisor: self.supervisor.clone(),
+            supervisor: self.supervisor.for_run(&dir),
             masks: self.masks.clone(),
             stop: self.stop.clone(),
             report: Arc::clone(&self.report),
@@ -379,7 +356,7 @@ impl WorkflowSetup {
             id: place.id.clone(),
             repository: self.repository.root.clone(),
             workflow: self.workflow.file.clone(),
-            text: self.digest.clone(),
+            text: digest(&self.text),
             job: job.id.value.clone(),
             matrix: matrix
                 .and_then(|text| serde_json::from_str(&text).ok())
@@ -444,6 +421,39 @@ impl WorkflowSetup {
     pub(super) fn at<'a>(&'a self, facts: &'a JobFacts, state: &'a JobState) -> At<'a> {
         At::outside(facts, state, &self.repository.root)
     }
+}
+
+/// Writes the end of a run into its record. `continues`: a failure does not count for the workflow.
+pub(super) fn record_end(
+    end: &mut JobEnd,
+    continues: bool,
+    record: &mut RunRecord,
+    dir: &Path,
+    report: &Mutex<dyn RunReport>,
+) {
+    if end.result == StepOutcome::Failure && continues {
+        end.result = StepOutcome::Success;
+        let reason = "failed, and the workflow continues (continue-on-error)";
+        end.reason = Some(reason.to_owned());
+    }
+    record.status = match end.result {
+        StepOutcome::Success | StepOutcome::Skipped => RunStatus::Success,
+        StepOutcome::Failure => RunStatus::Failure,
+        StepOutcome::Cancelled => RunStatus::Cancelled,
+    };
+    // the end of the job is known; a record that says otherwise is only told
+    if let Err(error) = record.write(dir) {
+        let dir = dir.display();
+        let notice = format!("The record of the run in {dir} cannot be written: {error}");
+        let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
+        report.notice(&notice);
+    }
+}
+
+/// True if a failure of the job does not count for the workflow.
+pub(super) fn continues(body: &StepsBody, at: &At) -> bool {
+    let token = body.continue_on_error.as_ref();
+    token.is_some_and(|token| expand_bool(token, at).unwrap_or_default())
 }
 
 /// SHA-256 of a text, in hexadecimal digits.

@@ -51,6 +51,11 @@ impl JobSession {
         Ok(())
     }
 
+    /// True where the processes of a step stand still.
+    pub(super) fn is_in_frozen_step(&self) -> bool {
+        matches!(self.stop, StopPlace::Frozen(_))
+    }
+
     /// Kills a frozen step that is taken back.
     pub(super) fn kill_taken_back(&mut self) -> Result<(), String> {
         match self.stop {

@@ -3,31 +3,37 @@
 
 mod db;
 mod frozen;
+mod history;
+mod keep;
+mod kept;
 mod points;
+mod resume;
 mod shell;
+mod undo;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use backstitch_core::Engine;
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
-use backstitch_core::restore::{Gap, Goal, Request};
-use backstitch_core::{Engine, OpenOptions, Workspace};
+use backstitch_core::restore::Gap;
 
 use crate::expr::{self, Value};
 use crate::report::{JobEnd, StepEnd, StepName, StepPart};
-use crate::run::{JobRun, PendingStep, StandingJob};
+use crate::run::{JobRun, KeptJob, PendingStep, StandingJob};
 use crate::state::StepOutcome;
 use crate::workflow::StepAction;
 
 use db::RunDb;
 pub use frozen::FrozenStop;
-pub use points::{JobPoint, PointList};
+use history::engine_of;
+use kept::{BeforeRestore, RunWork};
+pub use points::{JobPoint, PointChoice, PointList};
+pub use resume::{CannotResume, ResumableRun, is_resumable};
 pub use shell::ShellEnd;
-
-/// Points of the job that are kept.
-const KEPT_POINTS: usize = 50;
+pub use undo::UndoneRestore;
 
 /// The agent and the tool under which the history of a run has its steps.
 const AGENT: &str = "job";
@@ -70,6 +76,8 @@ pub struct Restored {
     pub variables: usize,
     /// Paths that stayed as they were, each with the reason.
     pub gaps: Vec<Gap>,
+    /// Steps after the point that have no point: they are undone, too.
+    pub passed: Vec<String>,
 }
 
 /// A job, its points, and the place where it stands.
@@ -79,6 +87,11 @@ pub struct JobSession {
     engine: Engine,
     db: RunDb,
     points: PointList,
+    /// Steps that have points, and the number of them.
+    choice: PointChoice,
+    /// The place before the last restore, until a step runs, and the points that it cut.
+    undo: Option<BeforeRestore>,
+    cut: Vec<JobPoint>,
     stop: StopPlace,
     /// The time since which the job stands.
     stood_since: Instant,
@@ -86,38 +99,42 @@ pub struct JobSession {
 
 impl JobSession {
     /// Begins a job: it stands before its first step. Err: the end of a job whose history cannot be kept.
-    pub fn begin(run: JobRun) -> Result<JobSession, Box<JobEnd>> {
+    pub fn begin(run: JobRun, choice: PointChoice) -> Result<JobSession, Box<JobEnd>> {
         let run = StandingJob::begin(run);
-        let dir = run.place().dir.clone();
         let open = || -> Result<(Engine, RunDb), String> {
-            let workspace = Workspace::run(&dir).map_err(|error| error.to_string())?;
-            let engine = Engine::open_with(&workspace, OpenOptions::SERVER);
-            Ok((
-                engine.map_err(|error| error.to_string())?,
-                RunDb::open(&dir)?,
-            ))
+            let db = RunDb::create(&run.place().dir)?;
+            let job = KeptJob::of(&run).map_err(|error| error.to_string())?;
+            db.begin(&job)?;
+            Ok((engine_of(run.place())?, db))
         };
         let (engine, db) = match open() {
             Ok(opened) => opened,
             Err(reason) => return Err(Box::new(run.finish(Some(reason)))),
         };
-        let mut session = JobSession {
-            db,
-            engine,
-            points: PointList::default(),
-            stop: StopPlace::End,
-            stood_since: Instant::now(),
-            run,
-        };
+        let mut session = JobSession::of(run, engine, db, choice);
         let told = session.record_event(EventKind::Prompt {
             text: session.run.job_name().name.clone(),
             synthetic: false,
         });
-        if let Err(reason) = told {
+        session.stand();
+        if let Err(reason) = told.and_then(|()| session.keep()) {
             return Err(Box::new(session.finish(Some(reason))));
         }
-        session.stand();
         Ok(session)
+    }
+
+    fn of(run: StandingJob, engine: Engine, db: RunDb, choice: PointChoice) -> JobSession {
+        JobSession {
+            db,
+            engine,
+            points: PointList::default(),
+            choice,
+            undo: None,
+            cut: Vec::new(),
+            stop: StopPlace::End,
+            stood_since: Instant::now(),
+            run,
+        }
     }
 
     pub fn stop(&self) -> &StopPlace {
@@ -279,11 +296,12 @@ impl JobSession {
     /// Makes the point of a step that begins now (S1-001).
     fn commit(&mut self, step: &PendingStep) -> Result<(), String> {
         self.record_event(EventKind::Before(self.call_of(step)))?;
-        let node = self.engine.history().head();
-        let node = node.map_err(|error| error.to_string())?;
-        let node = node.ok_or_else(|| "The history of the run is empty.".to_owned())?;
-        let times = self.engine.times().mark();
-        let times = times.map_err(|error| error.to_string())?;
+        (self.undo, self.cut) = (None, Vec::new());
+        if !self.has_point(step)? {
+            self.points.commit_without(&step.name.name);
+            return self.save(&RunWork::WithoutPoint(step.name.name.clone()));
+        }
+        let (node, times) = self.present()?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let attempt = self.next_attempt(&step.name);
         self.points.commit(JobPoint {
@@ -297,8 +315,20 @@ impl JobSession {
             at: Instant::now(),
             attempt,
         });
-        self.points.keep(KEPT_POINTS);
-        self.db.save(&self.points)
+        for removed in self.points.keep(self.choice.keep) {
+            self.log(&format!(
+                "removed checkpoint before '{}': jobs.keep is {}",
+                removed.step.name, self.choice.keep
+            ));
+        }
+        let state = self.run.state();
+        let (env, path) = (state.env.len(), state.path.len());
+        let place = self.points.all().len() - 1;
+        self.log(&format!(
+            "checkpoint [{place}] before '{}': {env} variables, {path} directories of PATH, files {node}",
+            step.name.name
+        ));
+        self.save(&RunWork::Step)
     }
 
     /// Runs a step to its end, or into its first inner step. Returns its end.
@@ -373,22 +403,31 @@ impl JobSession {
                 count.saturating_sub(1)
             )
         })?;
-        let said = |error: backstitch_core::Error| error.to_string();
         self.kill_taken_back()?;
         self.run.end_programs_after(point.programs);
-        self.db.set_restoring(place)?;
-        let mut request = Request::new(Goal::Rewind(point.node()));
-        request.exact = true;
-        let applied = self.engine.restore_mut().apply(&request, None, &mut |_| {});
-        let applied = applied.map_err(said)?;
-        self.engine.times_mut().set(point.times()).map_err(said)?;
+        self.undo = Some(self.before_restore()?);
+        self.cut.clear();
+        self.save(&RunWork::Restore(place))?;
+        self.finish_restore(place)
+    }
+
+    /// Restores a point, or does the rest of a restore that was cut off.
+    fn finish_restore(&mut self, place: usize) -> Result<Restored, String> {
+        let missing = || format!("The checkpoint [{place}] is missing in the run.");
+        let point = self.points.all().get(place).cloned().ok_or_else(missing)?;
+        let applied = self.restore_files(point.node(), point.times())?;
         let variables = differing(&self.run, &point);
         self.run.set_live(point.live.clone());
         self.stood_since(point.at);
         self.run.taken_back(point.ended);
-        self.points.restored(place);
-        self.db.save(&self.points)?;
+        let (cut, passed) = self.points.restored(place);
+        self.cut = cut;
         self.stand();
+        self.log(&format!(
+            "restored checkpoint [{place}] before '{}'",
+            point.step.name
+        ));
+        self.save(&RunWork::Standing)?;
         let mut gaps = applied.plan.gaps;
         // pipes went with the times
         gaps.retain(|gap| {
@@ -403,11 +442,13 @@ impl JobSession {
             changed: applied.plan.actions.len(),
             variables,
             gaps,
+            passed,
         })
     }
 
     /// Runs the last step once more, with the files as they were before it.
     pub fn again(&mut self) -> Result<Restored, String> {
+        self.points.check_last()?;
         let restored = self.back(1)?;
         self.forward(Forward::Over)?;
         Ok(restored)
@@ -415,6 +456,7 @@ impl JobSession {
 
     /// Runs the last step once more, with the files as they are now, and all else as at its first start.
     pub fn retry(&mut self) -> Result<(), String> {
+        self.points.check_last()?;
         let place = self.points.available().len().checked_sub(1);
         let place = place.ok_or_else(|| "No step has run, so none can be run again.".to_owned())?;
         let point = self.points.all()[place].clone();

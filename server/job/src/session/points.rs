@@ -4,8 +4,10 @@ use std::time::Instant;
 
 use backstitch_core::model::NodeId;
 use backstitch_core::restore::TimeMark;
+use globset::{Glob, GlobMatcher};
 use serde::{Deserialize, Serialize};
 
+use crate::expr::Value;
 use crate::report::StepName;
 use crate::run::LiveJob;
 
@@ -54,11 +56,83 @@ pub struct PointList {
     all: Vec<JobPoint>,
     /// True if the job stands at the last point: a step back does not offer it, and a forward command replaces it.
     at_last: bool,
+    /// Steps that ran without a point, each with the number of points before it.
+    passed: Vec<(usize, String)>,
+}
+
+/// Steps that have points, and how many of those are kept.
+#[derive(Clone, Debug)]
+pub struct PointChoice {
+    /// Points of steps of the job that are kept (S1-031).
+    pub keep: usize,
+    only: Vec<PointWord>,
+    words: Vec<String>,
+}
+
+/// A word that chooses steps.
+#[derive(Clone, Debug)]
+enum PointWord {
+    /// A pattern of the name or the id of a step.
+    Pattern(GlobMatcher),
+    /// In the contexts that the step finds.
+    Expression(String),
+}
+
+impl PointChoice {
+    /// Steps that one of these words names: a name, an id, a pattern of either, or an expression in `${{ }}`. Without words all
+    /// steps. Err: a sentence about a word.
+    pub fn new(words: &[String], keep: usize) -> Result<PointChoice, String> {
+        let read = |word: &String| {
+            if word.trim().starts_with("${{") {
+                let inner = word.trim().trim_start_matches("${{").trim_end_matches("}}");
+                let parsed = crate::expr::check_syntax(inner);
+                parsed.map_err(|error| format!("{word}: {}", error.message))?;
+                return Ok(PointWord::Expression(word.clone()));
+            }
+            let pattern = Glob::new(word).map_err(|error| format!("{word}: {}", error.kind()))?;
+            Ok(PointWord::Pattern(pattern.compile_matcher()))
+        };
+        Ok(PointChoice {
+            keep,
+            only: words.iter().map(read).collect::<Result<_, String>>()?,
+            words: words.to_vec(),
+        })
+    }
+
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// True for a step with a point. Err: an expression has no value there.
+    pub(super) fn has_point(
+        &self,
+        step: &StepName,
+        evaluate: &mut dyn FnMut(&str) -> Result<Value, String>,
+    ) -> Result<bool, String> {
+        for word in &self.only {
+            let holds = match word {
+                PointWord::Pattern(pattern) => {
+                    pattern.is_match(&step.name) || pattern.is_match(&step.id)
+                }
+                PointWord::Expression(text) => evaluate(text)
+                    .map_err(|reason| format!("--points {text}: {reason}"))?
+                    .is_truthy(),
+            };
+            if holds {
+                return Ok(true);
+            }
+        }
+        Ok(self.only.is_empty())
+    }
 }
 
 impl PointList {
     pub fn new(all: Vec<JobPoint>, at_last: bool) -> PointList {
-        PointList { all, at_last }
+        PointList {
+            all,
+            at_last,
+            passed: Vec::new(),
+        }
     }
 
     pub fn all(&self) -> &[JobPoint] {
@@ -93,20 +167,64 @@ impl PointList {
         self.at_last = false;
     }
 
-    /// Cuts what is above a point: the job stands at it.
-    pub fn restored(&mut self, place: usize) {
-        self.all.truncate(place + 1);
-        self.at_last = !self.all.is_empty();
+    /// The job commits to a step that has no point. A point that it stands at stays: it is before the step.
+    pub fn commit_without(&mut self, name: &str) {
+        self.at_last = false;
+        self.passed.push((self.all.len(), name.to_owned()));
     }
 
-    /// Removes the oldest points of the job beyond a number, each with those of its composite action. Returns how many.
-    pub fn keep(&mut self, most: usize) -> usize {
-        let before = self.all.len();
+    /// Cuts what is above a point: the job stands at it. Returns the points above, and the names of the steps without one.
+    pub fn restored(&mut self, place: usize) -> (Vec<JobPoint>, Vec<String>) {
+        let above = self.all.split_off(self.all.len().min(place + 1));
+        self.at_last = !self.all.is_empty();
+        let (passed, kept) = std::mem::take(&mut self.passed)
+            .into_iter()
+            .partition(|(before, _)| *before > place);
+        self.passed = kept;
+        (above, passed.into_iter().map(|(_, name)| name).collect())
+    }
+
+    /// Puts back what a restore cut.
+    pub(super) fn give_back(&mut self, above: Vec<JobPoint>) {
+        self.all.extend(above);
+    }
+
+    pub(super) fn set_at_last(&mut self, at_last: bool) {
+        self.at_last = at_last;
+    }
+
+    /// Steps that ran without a point, each with the number of points before it.
+    pub(super) fn passed(&self) -> &[(usize, String)] {
+        &self.passed
+    }
+
+    pub(super) fn set_passed(&mut self, passed: Vec<(usize, String)>) {
+        self.passed = passed;
+    }
+
+    /// Err: the last step has no point, so it cannot run again.
+    pub(super) fn check_last(&self) -> Result<(), String> {
+        let count = self.available().len();
+        let last = self.passed.iter().rfind(|(before, _)| *before >= count);
+        last.map_or(Ok(()), |(_, name)| {
+            Err(format!(
+                "'{name}' has no checkpoint, so it cannot run again: --points leaves it out. Go back to an earlier step."
+            ))
+        })
+    }
+
+    /// Removes the oldest points of the job beyond a number, each with those of its composite action. Returns them.
+    pub fn keep(&mut self, most: usize) -> Vec<JobPoint> {
+        let mut removed = Vec::new();
         let top = |point: &&JobPoint| point.depth() == 1;
         while self.all.iter().filter(top).count() > most.max(1) {
             let next = self.all.iter().skip(1).position(|point| point.depth() == 1);
-            self.all.drain(..next.map_or(1, |next| next + 1));
+            removed.extend(self.all.drain(..next.map_or(1, |next| next + 1)));
         }
-        before - self.all.len()
+        self.passed.retain(|(before, _)| *before > removed.len());
+        for (before, _) in &mut self.passed {
+            *before -= removed.len();
+        }
+        removed
     }
 }

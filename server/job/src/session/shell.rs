@@ -8,6 +8,7 @@ use crate::state::StepOutcome;
 use crate::step::shell::find_program;
 
 use super::JobSession;
+use super::kept::RunWork;
 
 /// Variables of the shell itself, which are not handed over.
 const OWN: [&str; 4] = ["PWD", "OLDPWD", "SHLVL", "_"];
@@ -27,6 +28,9 @@ impl JobSession {
     /// Runs a command, with the files, variables and PATH that the next step finds. The variables that it exports are there for
     /// the steps that follow.
     pub fn shell(&mut self, command: &str) -> Result<ShellEnd, String> {
+        if !self.is_in_frozen_step() {
+            self.db.set_work(&RunWork::Shell)?;
+        }
         let handed = self.run.place().temp.join("_shell_environment");
         let _ = fs::remove_file(&handed);
         let ran = self

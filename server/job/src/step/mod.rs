@@ -3,6 +3,7 @@
 pub mod command_files;
 pub mod commands;
 mod descendants;
+pub mod left_processes;
 pub mod mask;
 pub mod matcher;
 pub mod output;

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::descendants::{StepProcess, descendants_but, processes};
+use super::left_processes::supervised;
 use super::stop::StopRequest;
 use super::wire::{StepProgram, SupervisorOrder, SupervisorWord};
 use crate::report::Stream;
@@ -31,6 +32,8 @@ pub struct SupervisorCommand {
     pub arguments: Vec<OsString>,
     /// Its hidden command for a built-in action; the file of the call comes last.
     pub builtin: Vec<OsString>,
+    /// Variable by which another process knows the run of a supervisor.
+    pub run: Option<(String, String)>,
 }
 
 /// A supervisor that waits for its program. It is started ahead of its step, which then need not wait for it.
@@ -116,10 +119,20 @@ pub fn end_orphans<'a>(known: impl Iterator<Item = &'a Leftovers>) {
 }
 
 impl SupervisorCommand {
+    /// The same for the run in a directory.
+    #[must_use]
+    pub fn for_run(&self, dir: &Path) -> SupervisorCommand {
+        SupervisorCommand {
+            run: Some(supervised(dir)),
+            ..self.clone()
+        }
+    }
+
     pub fn start(&self) -> io::Result<Ready> {
         let (socket, theirs) = UnixStream::pair()?;
         let child = Command::new(&self.program)
             .args(&self.arguments)
+            .envs(self.run.clone())
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use backstitch_job::report::{JobEnd, JobName, StepName, StepPart};
 use backstitch_job::run::{JobDriver, JobRun};
-use backstitch_job::session::{JobSession, StopPlace};
+use backstitch_job::session::{JobSession, PointChoice, StopPlace};
 use backstitch_protocol::JobStop;
 use clap::Args;
 
@@ -28,42 +28,69 @@ use words::{StepAnswer, execute};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     backstitch job debug ci.yml -j build\n  \
-    printf 'c\\nb\\n:checkpoints\\n' | backstitch job debug ci.yml -j build --yes\n\n\
+    printf 'c\\nb\\n:checkpoints\\n' | backstitch job debug ci.yml -j build --yes\n  \
+    backstitch job debug --resume\n\n\
     Words: n (next), s (into), o (out), c (continue), b (back), r (to the start), !COMMAND, an expression, :help.")]
 pub struct JobDebugArgs {
     #[command(flatten)]
-    run: JobRunArgs,
+    run: Option<JobRunArgs>,
+    /// Make checkpoints of these steps alone: a name, an id, a pattern of either, or an expression in `${{ }}`
+    #[arg(long, value_name = "STEP", requires = "file")]
+    points: Vec<String>,
+    /// Continue a run whose process was killed [default: the newest one of this repository]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, conflicts_with = "JobRunArgs")]
+    pub resume: Option<Option<String>>,
 }
 
 pub fn run(args: &JobDebugArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode> {
-    let Some(job) = args.run.job.clone() else {
+    let Some(run) = &args.run else {
+        return Err(CliError::usage("job debug: no workflow is named")
+            .hint("name its file, or continue a run with --resume"));
+    };
+    let Some(job) = run.job.clone() else {
         return Err(CliError::usage("job debug: no job is named").hint("name it with --job"));
     };
-    if args.run.in_place {
+    if run.in_place {
         return Err(CliError::new(
             ExitKind::Refused,
             "--in-place: a job is stepped through in a separate directory alone",
         )
         .hint("leave the option out, or use `backstitch job run`"));
     }
+    let keep = setting::config(&setting::repository(global)?, global).kept_points();
+    let choice = PointChoice::new(&args.points, keep);
+    let choice = choice.map_err(|reason| {
+        CliError::usage(format!("--points {reason}")).hint(
+            "write a step's name or id, a pattern such as 'test*', or an expression in ${{ }}",
+        )
+    })?;
     let (paint, json) = (out.paint, out.json);
     let driver_of = move |screen| -> Arc<dyn JobDriver> {
         Arc::new(Stepping {
             job: job.clone(),
-            screen,
-            paint,
-            json,
+            choice: choice.clone(),
+            talk: StepTalk {
+                screen,
+                paint,
+                json,
+            },
         })
     };
-    run_driven(&args.run, Some(&driver_of), global, out)
+    run_driven(run, Some(&driver_of), global, out)
 }
 
-/// The driver: reads lines, and shows where the job stands.
+/// The driver of a job that begins.
 struct Stepping {
     job: String,
-    screen: Arc<Mutex<RunScreen>>,
-    paint: Paint,
-    json: bool,
+    choice: PointChoice,
+    talk: StepTalk,
+}
+
+/// Reads lines, and shows where the job stands.
+pub struct StepTalk {
+    pub screen: Arc<Mutex<RunScreen>>,
+    pub paint: Paint,
+    pub json: bool,
 }
 
 impl JobDriver for Stepping {
@@ -72,25 +99,29 @@ impl JobDriver for Stepping {
     }
 
     fn drive(&self, job: JobRun) -> JobEnd {
-        let mut session = match JobSession::begin(job) {
+        let mut session = match JobSession::begin(job, self.choice.clone()) {
             Ok(session) => session,
             Err(end) => return *end,
         };
-        let talked = self.talk(&mut session);
+        let talked = self.talk.talk(&mut session, None);
         session.finish(talked.err().map(|error| error.to_string()))
     }
 }
 
-impl Stepping {
-    /// Reads lines until the person quits, or there are none.
-    fn talk(&self, session: &mut JobSession) -> CliResult<()> {
+impl StepTalk {
+    /// Reads lines until the person quits, or there are none. The first answer has a text.
+    pub fn talk(&self, session: &mut JobSession, text: Option<&str>) -> CliResult<()> {
         let mut lines = StepLines::new(session.job().stop_request())?;
-        self.show(session, None)?;
+        self.show(session, text)?;
         while let Some(line) = lines.next()? {
             let line = line.trim();
             let answer = match line {
                 "" => continue,
-                line => execute(session, line),
+                line => {
+                    let answer = execute(session, line);
+                    // the answer comes after the state is safe
+                    session.keep().and(answer)
+                }
             };
             match answer {
                 Ok(StepAnswer::Quit) => return Ok(()),

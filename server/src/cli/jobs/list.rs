@@ -10,6 +10,7 @@ use backstitch_job::place::RunEntry;
 use backstitch_job::position::WorkflowProblem;
 use backstitch_job::repository::ProjectRepository;
 use backstitch_job::run::{ActionSources, JobListing, LineText, MatrixListing, WorkflowListing};
+use backstitch_job::session::is_resumable;
 use backstitch_protocol::{FileProblem, JobEntry, JobList, JobRuns, LineNote, WorkflowEntry};
 use clap::Args;
 
@@ -291,8 +292,13 @@ fn list_runs(out: &Out) -> CliResult<ExitCode> {
                 out.paint.ago(jobs::started(run)),
                 one_line(&run.dir.display().to_string())
             );
+            let resume = if is_resumable(run) {
+                format!(", --resume {} continues it", run.id)
+            } else {
+                String::new()
+            };
             format!(
-                "{}  {}  {}\n",
+                "{}  {}{resume}  {}\n",
                 out.paint.on(CYAN, &run.id),
                 RunState::of(run).word(),
                 out.paint.on(DIM, &about)

@@ -4,6 +4,7 @@ mod announce;
 mod debug;
 mod files;
 mod list;
+mod resume;
 mod rm;
 mod run;
 mod screen;
@@ -79,7 +80,10 @@ pub fn run(args: JobArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode>
     match args.command {
         JobCommand::List(args) => list::run(&args, global, out),
         JobCommand::Run(args) => run::run(&args, global, out),
-        JobCommand::Debug(args) => debug::run(&args, global, out),
+        JobCommand::Debug(args) => match &args.resume {
+            Some(named) => resume::run(named.as_deref(), global, out),
+            None => debug::run(&args, global, out),
+        },
         JobCommand::Rm(args) => rm::run(&args, out),
         JobCommand::Step => {
             backstitch_job::step::supervise::supervise()?;

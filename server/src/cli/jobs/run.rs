@@ -17,7 +17,8 @@ use backstitch_job::place::prune;
 use backstitch_job::report::RunReport;
 use backstitch_job::repository::ProjectRepository;
 use backstitch_job::run::{
-    JobDriver, JobListing, MissingActions, RunOptions, WorkflowEvent, WorkflowSetup, jobs_of,
+    JobDriver, JobListing, MissingActions, RunOptions, WorkflowEnd, WorkflowEvent, WorkflowSetup,
+    jobs_of,
 };
 use backstitch_job::state::{EnvVariables, StepOutcome};
 use backstitch_job::step::mask::Masks;
@@ -149,9 +150,8 @@ pub fn run_driven(
     let config = setting::config(&repository, global);
     context::warn_about_settings(&config, out);
     let began = SystemTime::now();
-    let digest = backstitch_job::run::digest(&text);
     let setup = WorkflowSetup {
-        digest,
+        text: text.as_str().into(),
         ..setup_of(args, repository, workflow, &config, out)?
     };
     let listed = jobs_of(&setup.workflow, &setup.options.actions);
@@ -173,36 +173,58 @@ pub fn run_driven(
         driver: driver_of.map(|driver_of| driver_of(Arc::clone(&screen))),
         ..setup
     };
-    hear_signals(&setup.stop)?;
+    hear_signals(&setup.stop, driver_of.is_some())?;
     let ticker = Ticker::start(&screen)?;
     let end = setup.run();
     drop(ticker);
     let end = end.map_err(|reason| CliError::new(ExitKind::Failed, reason))?;
-    let mut screen = screen.lock().unwrap_or_else(PoisonError::into_inner);
-    let result = end.result();
-    if out.json {
-        let report = JobRunReport {
-            result: result.as_str().to_owned(),
-            jobs: std::mem::take(&mut screen.jobs),
-        };
-        out::answer(setting::document(&report)?)?;
-    } else {
-        screen.summary();
-        let places: Vec<&str> = screen
-            .jobs
-            .iter()
-            .filter_map(|job| job.directory.as_deref())
-            .collect();
-        if !places.is_empty() {
-            let places = places.join("\n  ");
-            out.remark(&format!("Logs and files:\n  {places}\n"))?;
+    let ended = EndedRun {
+        end,
+        screen,
+        jobs_dir: setup.jobs_dir,
+        began,
+    };
+    ended.report(&config, out)
+}
+
+/// A run that has ended, and what people read of it.
+pub struct EndedRun {
+    pub end: WorkflowEnd,
+    pub screen: Arc<Mutex<RunScreen>>,
+    pub jobs_dir: PathBuf,
+    /// Start of the command. Runs since then are not removed.
+    pub began: SystemTime,
+}
+
+impl EndedRun {
+    /// Prints the end, and removes old runs.
+    pub fn report(self, config: &Config, out: &Out) -> CliResult<ExitCode> {
+        let mut screen = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = self.end.result();
+        if out.json {
+            let report = JobRunReport {
+                result: result.as_str().to_owned(),
+                jobs: std::mem::take(&mut screen.jobs),
+            };
+            out::answer(setting::document(&report)?)?;
+        } else {
+            screen.summary();
+            let places: Vec<&str> = screen
+                .jobs
+                .iter()
+                .filter_map(|job| job.directory.as_deref())
+                .collect();
+            if !places.is_empty() {
+                let places = places.join("\n  ");
+                out.remark(&format!("Logs and files:\n  {places}\n"))?;
+            }
         }
+        remove_old_runs(&self.jobs_dir, config.kept_runs(), self.began, out)?;
+        Ok(match result {
+            StepOutcome::Success | StepOutcome::Skipped => ExitCode::SUCCESS,
+            StepOutcome::Failure | StepOutcome::Cancelled => ExitCode::FAILURE,
+        })
     }
-    remove_old_runs(&setup.jobs_dir, config.kept_runs(), began, out)?;
-    Ok(match result {
-        StepOutcome::Success | StepOutcome::Skipped => ExitCode::SUCCESS,
-        StepOutcome::Failure | StepOutcome::Cancelled => ExitCode::FAILURE,
-    })
 }
 
 /// Removes runs above the number of the settings, once there are new ones.
@@ -292,7 +314,7 @@ fn setup_of(
         .map(Value::to_text)
         .unwrap_or_default();
     Ok(WorkflowSetup {
-        digest: String::new(),
+        text: "".into(),
         inputs: inputs_of(args, &workflow)?,
         event,
         actor: std::env::var("USER").unwrap_or_else(|_| "backstitch".to_owned()),
@@ -327,11 +349,7 @@ fn setup_of(
             outputs: outputs_of(args)?,
             env: env.into_iter().collect(),
         },
-        supervisor: SupervisorCommand {
-            program: std::env::current_exe()?,
-            arguments: vec!["job".into(), "step".into()],
-            builtin: vec!["job".into(), "builtin".into()],
-        },
+        supervisor: supervisor()?,
         masks,
         stop: StopRequest::new()?,
         report: Arc::new(Mutex::new(RunScreen::new(out, true))),
@@ -340,6 +358,16 @@ fn setup_of(
         jobs_dir,
         repository: Arc::new(repository),
         workflow: Arc::new(workflow),
+    })
+}
+
+/// The command line of this program that supervises a step.
+pub fn supervisor() -> CliResult<SupervisorCommand> {
+    Ok(SupervisorCommand {
+        program: std::env::current_exe()?,
+        arguments: vec!["job".into(), "step".into()],
+        builtin: vec!["job".into(), "builtin".into()],
+        run: None,
     })
 }
 
@@ -511,13 +539,18 @@ fn event_of(
     })
 }
 
-/// Ctrl-C freezes a step that a person steps over. Else it cancels the job, as a request to end does; the second one kills it.
-fn hear_signals(stop: &StopRequest) -> CliResult<()> {
-    for signal in [
+/// Ctrl-C freezes a step that a person steps over. Else it cancels the job, as a request to end does; the second one kills it. So does
+/// the end of the terminal, but for a job that can be resumed: that one ends as by a kill.
+pub fn hear_signals(stop: &StopRequest, is_resumable: bool) -> CliResult<()> {
+    let all = [
         signal_hook::consts::SIGINT,
         signal_hook::consts::SIGTERM,
         signal_hook::consts::SIGHUP,
-    ] {
+    ];
+    for signal in all {
+        if is_resumable && signal == signal_hook::consts::SIGHUP {
+            continue;
+        }
         let (mut heard, told) = UnixStream::pair()?;
         signal_hook::low_level::pipe::register(signal, told)?;
         let stop = stop.clone();

@@ -245,22 +245,8 @@ impl RunReport for RunScreen {
         }
         self.line(&text);
         self.steps.push(StepReport {
-            path: step.path.clone(),
-            id: step.id.clone(),
-            name: step.name.clone(),
-            part: match step.part {
-                StepPart::Pre => "pre",
-                StepPart::Main => "main",
-                StepPart::Post => "post",
-            }
-            .to_owned(),
-            file: step.file.clone(),
-            line: step.line,
-            outcome: end.outcome.as_str().to_owned(),
-            conclusion: end.conclusion.as_str().to_owned(),
-            reason: end.reason.clone(),
-            ms: end.milliseconds,
             annotations: std::mem::take(&mut self.annotations),
+            ..step_report(step, end)
         });
     }
 
@@ -272,6 +258,13 @@ impl RunReport for RunScreen {
     fn step_thawed(&mut self, step: &StepName) {
         self.running = Some((Instant::now(), step.name.clone()));
         self.depth = step.path.len();
+    }
+
+    fn had_ended(&mut self, steps: &[(StepName, StepEnd)]) {
+        // the annotations of known ones stay
+        let new = steps.iter().skip(self.steps.len());
+        let new = new.map(|(step, end)| step_report(step, end));
+        self.steps.extend(new);
     }
 
     fn taken_back(&mut self, ended: usize) {
@@ -300,6 +293,27 @@ impl RunReport for RunScreen {
             directory: end.directory.as_ref().map(|dir| dir.display().to_string()),
             steps: std::mem::take(&mut self.steps),
         });
+    }
+}
+
+fn step_report(step: &StepName, end: &StepEnd) -> StepReport {
+    let part = match step.part {
+        StepPart::Pre => "pre",
+        StepPart::Main => "main",
+        StepPart::Post => "post",
+    };
+    StepReport {
+        path: step.path.clone(),
+        id: step.id.clone(),
+        name: step.name.clone(),
+        part: part.to_owned(),
+        file: step.file.clone(),
+        line: step.line,
+        outcome: end.outcome.as_str().to_owned(),
+        conclusion: end.conclusion.as_str().to_owned(),
+        reason: end.reason.clone(),
+        ms: end.milliseconds,
+        annotations: Vec::new(),
     }
 }
 

@@ -2,8 +2,11 @@
 
 mod conversation;
 mod freezing;
+mod kills;
+mod resume;
 mod scenarios;
 mod second_runs;
+mod stepped;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -81,8 +84,11 @@ impl Debugged {
     }
 }
 
-/// All below a directory but `.git`: modes, and contents or targets.
-fn tree(root: &Path) -> BTreeMap<String, (u32, Vec<u8>)> {
+/// Modes, and contents or targets, by path.
+type Files = BTreeMap<String, (u32, Vec<u8>)>;
+
+/// All below a directory but `.git`.
+fn tree(root: &Path) -> Files {
     let mut found = BTreeMap::new();
     let mut dirs = vec![root.to_path_buf()];
     while let Some(dir) = dirs.pop() {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use fancy_regex::Regex;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::ecmascript::compile;
 
@@ -18,6 +18,8 @@ pub(super) struct Matcher {
     /// Empty if the file has none.
     pub severity: String,
     pub patterns: Vec<MatcherPattern>,
+    /// The JSON that it was read from.
+    pub text: String,
 }
 
 /// A pattern for one line, and the groups with the parts of a message.
@@ -71,7 +73,7 @@ struct MatchersText {
     matchers: Vec<MatcherText>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct MatcherText {
     #[serde(default)]
     owner: String,
@@ -81,7 +83,7 @@ struct MatcherText {
     pattern: Vec<PatternText>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PatternText {
     #[serde(default)]
@@ -141,12 +143,19 @@ pub(super) fn parse(text: &str) -> Result<Vec<Matcher>, String> {
     Ok(all)
 }
 
+/// Reads a matcher again from the text that it has.
+pub(super) fn parse_one(text: &str) -> Result<Matcher, String> {
+    let text = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    checked(text)
+}
+
 /// True for the same owner: its case does not matter.
 pub(super) fn is_owner(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
 }
 
 fn checked(text: MatcherText) -> Result<Matcher, String> {
+    let source = serde_json::to_string(&text).map_err(|error| error.to_string())?;
     let owner = text.owner;
     if owner.is_empty() {
         return Err("Owner must not be empty".to_owned());
@@ -183,6 +192,7 @@ fn checked(text: MatcherText) -> Result<Matcher, String> {
         owner,
         severity: text.severity,
         patterns,
+        text: source,
     })
 }
 

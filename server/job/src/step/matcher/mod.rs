@@ -56,6 +56,19 @@ impl JobMatchers {
         }
     }
 
+    /// The texts of all matchers, the newest first: a value that [`JobMatchers::set`] takes.
+    pub fn texts(&self) -> Vec<String> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().map(|matcher| matcher.text.clone()).collect()
+    }
+
+    /// Replaces all matchers. A text that is not one is left out.
+    pub fn set(&self, texts: &[String]) {
+        let read = texts.iter().filter_map(|text| config::parse_one(text).ok());
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *all = read.map(Arc::new).collect();
+    }
+
     /// Puts these in front, in place of those with the same owners.
     fn add(&self, new: &[Arc<Matcher>]) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);

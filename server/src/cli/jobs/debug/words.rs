@@ -29,7 +29,7 @@ struct StepWord {
 /// The line of a script that freezes the step which runs.
 pub const PAUSE: &str = "pause";
 
-const WORDS: [StepWord; 20] = [
+const WORDS: [StepWord; 21] = [
     StepWord {
         names: &["n", "next"],
         argument: "",
@@ -76,6 +76,18 @@ const WORDS: [StepWord; 20] = [
         argument: "",
         help: "go back to the first checkpoint",
         act: |session, _| session.restore(0).map(|restored| moved(session, &restored)),
+    },
+    StepWord {
+        names: &["u", ":undo"],
+        argument: "",
+        help: "undo the last step back, if no step has run since",
+        act: |session, _| {
+            let undone = session.undo()?;
+            let files = counted(undone.changed, "file");
+            Ok(StepAnswer::Moved(Some(format!(
+                "Undid the step back: {files}. Processes that it ended stay ended."
+            ))))
+        },
     },
     StepWord {
         names: &[":again"],
@@ -234,6 +246,10 @@ fn moved(session: &JobSession, restored: &Restored) -> StepAnswer {
         counted(restored.changed, "file"),
         counted(restored.variables, "variable"),
     );
+    if !restored.passed.is_empty() {
+        let names = restored.passed.join("', '");
+        let _ = write!(text, "\n  taken back without a checkpoint: '{names}'");
+    }
     for gap in &restored.gaps {
         let path = gap.path.as_deref().map(String::from_utf8_lossy);
         let _ = write!(

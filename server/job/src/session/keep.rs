@@ -1,0 +1,93 @@
+//! The session on disk: its files as they are recorded and restored, and the place where it stands.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+
+use backstitch_core::model::NodeId;
+use backstitch_core::restore::{Applied, Goal, Request, TimeMark};
+
+use crate::run::{KeptSecrets, PendingStep};
+
+use super::kept::{KeptStop, RunWork};
+use super::{JobSession, StopPlace};
+
+impl JobSession {
+    /// Saves the place where the job stands, so that another process continues from it. To be called after each command.
+    pub fn keep(&mut self) -> Result<(), String> {
+        if self.is_in_frozen_step() {
+            // it is cut off as a step that runs
+            return self.db.keep_secrets(KeptSecrets::of(&self.run));
+        }
+        self.save(&RunWork::Standing)
+    }
+
+    pub(super) fn save(&mut self, work: &RunWork) -> Result<(), String> {
+        self.db.keep_secrets(KeptSecrets::of(&self.run))?;
+        let stop = self.kept_stop();
+        self.db.save(work, &stop, &self.points, &self.cut)
+    }
+
+    pub(super) fn kept_stop(&mut self) -> KeptStop {
+        // deadlines are kept as the time that is left
+        self.stood_since(self.stood_since);
+        let failed = match &self.stop {
+            StopPlace::Failed(name, end) => Some((name.clone(), end.clone())),
+            StopPlace::Before(_) | StopPlace::Frozen(_) | StopPlace::End => None,
+        };
+        KeptStop {
+            stop: self.run.live_stop(),
+            failed,
+            at_last: self.points.is_at_last(),
+            passed: self.points.passed().to_vec(),
+            only: self.choice.words().to_vec(),
+            undo: self.undo.clone(),
+        }
+    }
+
+    /// The checkpoint of the files as they were recorded last, and its moment in the log of times.
+    pub(super) fn present(&self) -> Result<(NodeId, TimeMark), String> {
+        let node = self.engine.history().head();
+        let node = node.map_err(|error| error.to_string())?;
+        let node = node.ok_or_else(|| "The history of the run is empty.".to_owned())?;
+        let times = self.engine.times().mark();
+        Ok((node, times.map_err(|error| error.to_string())?))
+    }
+
+    /// Records the files as they are now.
+    pub(super) fn record_files(&mut self) -> Result<(NodeId, TimeMark), String> {
+        let recorded = self.engine.capture_mut().record_changes();
+        recorded.map_err(|error| error.to_string())?;
+        self.present()
+    }
+
+    /// True for a step that the user wants a point of.
+    pub(super) fn has_point(&mut self, step: &PendingStep) -> Result<bool, String> {
+        let run = &mut self.run;
+        let mut evaluate = |text: &str| run.evaluate_pending(text);
+        self.choice.has_point(&step.name, &mut evaluate)
+    }
+
+    /// Writes a line to the log of the points. Nothing depends on it.
+    pub(super) fn log(&self, line: &str) {
+        let file = self.run.place().log.join("checkpoints.log");
+        let mut options = fs::OpenOptions::new();
+        let opened = options.create(true).append(true).mode(0o600).open(file);
+        let _ = opened.and_then(|mut file| writeln!(file, "{}", self.run.mask(line)));
+    }
+
+    /// Files, directories, modes and times as at a checkpoint.
+    pub(super) fn restore_files(
+        &mut self,
+        node: NodeId,
+        times: TimeMark,
+    ) -> Result<Applied, String> {
+        let mut request = Request::new(Goal::Rewind(node));
+        request.exact = true;
+        let applied = self.engine.restore_mut().apply(&request, None, &mut |_| {});
+        let applied = applied.map_err(|error| error.to_string())?;
+        let set = self.engine.times_mut().set(times);
+        set.map_err(|error| error.to_string())?;
+        Ok(applied)
+    }
+}
