@@ -100,6 +100,9 @@ impl PlanBuilder<'_> {
         if let Some(goal) = &goal {
             self.plan.tells_directories = true;
             self.emptied(goal, &moved, &changes)?;
+            if self.engine.root.has_past_times() {
+                self.remade(goal, &moved, &mut changes);
+            }
         } else {
             for dir in moved.leaving.keys() {
                 if !self.keeps_files(dir, &moved)? {
@@ -218,6 +221,24 @@ impl PlanBuilder<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Plans the directories of a run that come back with their files: also the usual permission bits are the root's, and not
+    /// those that this process gives to a new directory.
+    fn remade(&self, goal: &GoalList, moved: &Moved, changes: &mut BTreeMap<RelPath, DirChange>) {
+        let made = changes.values().filter(|change| change.after.is_some());
+        let mut all: BTreeSet<RelPath> = made.flat_map(|change| above(&change.path)).collect();
+        all.extend(moved.arriving.iter().cloned());
+        for path in all {
+            if !changes.contains_key(&path) && self.engine.root.dir_mode(&path).is_none() {
+                let change = DirChange {
+                    path: path.clone(),
+                    before: None,
+                    after: Some(goal.mode(&path).unwrap_or(goal.now.usual)),
+                };
+                changes.insert(path, change);
+            }
+        }
     }
 
     fn count_below(&self, dir: &RelPath) -> Result<usize> {

@@ -74,12 +74,13 @@ impl Times<&mut Engine> {
 
     /// Sets the time of a path, and removes a pipe that was not there. Returns false if nothing was to be set.
     fn set_time(&self, past: &PastTime) -> Result<bool> {
-        let Some(place) = self.engine.root.place(&past.path)? else {
-            return Ok(false);
-        };
+        // a path that is gone may have a file above it by now
         let stat = self.engine.root.stat(&past.path);
         let is_one = |stat: &Stat| (stat.kind() == FileType::Directory) == past.is_dir;
         let Some(stat) = stat.filter(is_one) else {
+            return Ok(false);
+        };
+        let Some(place) = self.engine.root.place(&past.path)? else {
             return Ok(false);
         };
         let Some(mtime) = past.mtime else {

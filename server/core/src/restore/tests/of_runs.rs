@@ -143,6 +143,29 @@ fn a_run_records_everything_and_brings_it_back() {
 }
 
 /// Times that no content tells: of touched files, links and directories, and a `make` that a step back must not confuse.
+/// Directories have the permission bits of the root unless others are noted: they come back with them, too.
+#[test]
+fn directories_of_a_private_run_come_back_private() {
+    let mut scene = Scene::run(&[("temp/keep", "k\n")]);
+    sh(
+        &scene.root,
+        "chmod 700 .; mkdir -m 700 early; echo a > early/a",
+    );
+    scene.prompt("build");
+    scene.shell(|root| {
+        sh(
+            root,
+            "mkdir -m 700 d d/e bare bare/in; echo x > d/e/x; mkdir -m 755 open; echo o > open/o; chmod 750 bare",
+        );
+    });
+    let before = Point::now(&scene);
+    scene.shell(|root| sh(root, "rm -r d open bare early; echo file > d"));
+    let after = Point::now(&scene);
+    before.restore(&mut scene);
+    after.restore(&mut scene);
+    before.restore(&mut scene);
+}
+
 #[test]
 fn times_come_back() {
     let mut scene = Scene::run(&[
