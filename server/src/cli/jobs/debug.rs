@@ -37,9 +37,9 @@ pub struct JobDebugArgs {
     /// Make checkpoints of these steps alone: a name, an id, a pattern of either, or an expression in `${{ }}`
     #[arg(long, value_name = "STEP", requires = "file")]
     points: Vec<String>,
-    /// Continue a run whose process was killed [default: the newest one of this repository]
-    #[arg(long, value_name = "RUN", num_args = 0..=1, conflicts_with = "JobRunArgs")]
-    pub resume: Option<Option<String>>,
+    /// Continue a run whose process was killed: its id, or `last` for the newest one of this repository
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "last", conflicts_with = "JobRunArgs")]
+    pub resume: Option<String>,
 }
 
 pub fn run(args: &JobDebugArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode> {

@@ -81,7 +81,7 @@ pub fn run(args: JobArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode>
         JobCommand::List(args) => list::run(&args, global, out),
         JobCommand::Run(args) => run::run(&args, global, out),
         JobCommand::Debug(args) => match &args.resume {
-            Some(named) => resume::run(named.as_deref(), global, out),
+            Some(named) => resume::run(named, global, out),
             None => debug::run(&args, global, out),
         },
         JobCommand::Rm(args) => rm::run(&args, out),

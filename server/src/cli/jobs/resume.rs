@@ -24,14 +24,18 @@ use super::screen::RunScreen;
 use super::setting;
 use super::ticker::Ticker;
 
+/// Word for the newest run that can be resumed. No id of a run has it.
+const LAST: &str = "last";
+
 /// The command that lists the runs.
 const LIST: &str = "`backstitch job list --runs` lists the runs, and those that can be resumed";
 
-/// Continues a run: the named one, or the newest one of this repository.
-pub fn run(named: Option<&str>, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode> {
+/// Continues a run: the named one, or with `last` the newest one of this repository.
+pub fn run(named: &str, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode> {
     let began = SystemTime::now();
     let repository = setting::repository(global)?;
     let config = setting::config(&repository, global);
+    let named = Some(named).filter(|named| *named != LAST);
     let entry = chosen(named, &repository.root)?;
     let taken = ResumableRun::take(&entry).map_err(|error| refused(&error))?;
     note_workflow(taken.job(), out);

@@ -235,7 +235,7 @@ pub fn verified(world: &World) {
     assert_eq!(output.code, 0, "{output:?}");
 }
 
-/// Secrets and masks are in a private file of their own, and hold in the next process.
+/// Secrets and masks are in a private file beside the database, and hold in the next process.
 #[test]
 fn masks_hold_in_the_next_process() {
     let world = workflow(&job(
