@@ -1,14 +1,22 @@
-//! Generated jobs under random commands: the end equals that of a fresh run of what survived.
+//! Generated jobs under random commands. After each step back, undo and kill the files with their times, and the state, are those of
+//! the moment to which the job returned. The end equals that of a fresh run of what survived.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use crate::support::rng::{Rng, cases};
 use crate::support::{World, finish};
 
-use super::super::workflow_with;
-use super::{Debugged, debug, tree};
+use super::super::{newest, workflow_with};
+use super::stepped::{SteppedJob, place};
+use super::{Debugged, Files, debug, tree};
 
 /// Scripts of steps. Each may fail, and then the step fails with `set -e` of the shell.
 const SCRIPTS: &[&str] = &[
@@ -18,11 +26,19 @@ const SCRIPTS: &[&str] = &[
     "mkdir -p e; touch e/{n}; rm -f e/1",
     "mv a b{n} || echo none > a",
     "chmod {m} a || true",
+    "chmod 7{n}0 e d{n} || true",
     "ln -sfn a link{n}",
+    "ln -sfn nowhere{n} link{n}; rm -f link1",
+    "touch -d @10{n} a e || true",
+    "rm -f link{n}; mkdir -p link{n} || true",
     "git add -A && git commit -qm {n} || true",
     "git tag t{n}",
+    "git tag -d t{n} || true",
     "git checkout -q -B b{n}",
+    "git checkout -q -f HEAD~ || true",
     "git stash -u -q; git stash pop -q || true",
+    "git stash -q || true",
+    "git gc -q",
     "echo \"V=$V{n}\" >> $GITHUB_ENV",
     "echo $PWD/d{n} >> $GITHUB_PATH",
     "echo \"v={n}\" >> $GITHUB_OUTPUT; echo $V > v",
@@ -30,7 +46,10 @@ const SCRIPTS: &[&str] = &[
     "exit {n}",
     "test -e d{n} || exit 1",
     "echo {n} > ignored.log; echo '*.log' > .gitignore",
+    "mkdir -p target/{n}; echo target > .gitignore; echo {n} > target/{n}/o",
+    "rm -rf target .git/hooks",
     "(sleep 100 &) ; echo {n} > \"$HOME/h\"",
+    "echo {n} > $RUNNER_TEMP/t; mkdir -p $RUNNER_TOOL_CACHE/{n}",
 ];
 
 const ACTION: &str = "name: a
@@ -63,6 +82,14 @@ fn generated(rng: &mut Rng) -> World {
             );
             continue;
         }
+        if rng.once_in(8) {
+            // it has a post, which stores the directory
+            let _ = writeln!(
+                text,
+                "      - {{id: s{place}, uses: actions/cache@v4, with: {{path: e, key: 'key{place}-${{{{ github.run_id }}}}-'}}}}"
+            );
+            continue;
+        }
         let lines: Vec<String> = (0..=rng.below(2)).map(|_| script(rng)).collect();
         let _ = writeln!(text, "      - id: s{place}");
         if rng.once_in(4) {
@@ -81,56 +108,324 @@ fn generated(rng: &mut Rng) -> World {
     workflow_with(&text, &[("a", "a\n"), ("act/action.yml", ACTION)])
 }
 
+/// All files of a run with their modes, their times in nanoseconds, and their contents or targets.
+type Exact = BTreeMap<String, (u32, i128, Vec<u8>)>;
+
+fn exact(root: &Path) -> Exact {
+    let mut found = BTreeMap::new();
+    let mut dirs = vec![root.to_path_buf()];
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(&dir).expect("a directory").flatten() {
+            let (path, stat) = (entry.path(), entry.metadata().expect("metadata"));
+            let content = if stat.is_symlink() {
+                let target = fs::read_link(&path).expect("a link");
+                target.into_os_string().into_encoded_bytes()
+            } else if stat.is_file() {
+                fs::read(&path).expect("a file")
+            } else {
+                dirs.push(path.clone());
+                Vec::new()
+            };
+            let time = i128::from(stat.mtime()) * 1_000_000_000 + i128::from(stat.mtime_nsec());
+            let name = path.strip_prefix(root).expect("below");
+            found.insert(name.display().to_string(), (stat.mode(), time, content));
+        }
+    }
+    found
+}
+
+/// Paths at which two moments differ, with a word about it.
+fn differing(one: &Exact, other: &Exact) -> Vec<String> {
+    let mut paths: Vec<&String> = one.keys().chain(other.keys()).collect();
+    paths.sort();
+    paths.dedup();
+    let word = |path: &&String| match (one.get(*path), other.get(*path)) {
+        (Some(_), None) => Some("missing"),
+        (None, Some(_)) => Some("there"),
+        (Some(one), Some(other)) if one.0 != other.0 => Some("mode"),
+        (Some(one), Some(other)) if one.2 != other.2 => Some("content"),
+        (Some(one), Some(other)) if one.1 != other.1 => Some("time"),
+        _ => None,
+    };
+    paths
+        .iter()
+        .filter_map(|path| Some(format!("{path}: {}", word(path)?)))
+        .collect()
+}
+
+/// A moment at which the job stood.
+#[derive(Clone)]
+struct Moment {
+    files: Exact,
+    /// None where the commit itself changes the state: it passes over steps after a failure.
+    state: Option<(String, String)>,
+    depth: usize,
+}
+
 /// The part of a walk that still counts: commands of the shell, and steps forward. Points are places in it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Survivors {
     lines: Vec<String>,
-    points: Vec<usize>,
+    points: Vec<(usize, Moment)>,
     at_last: bool,
+    /// False after a run of a step on files of its earlier run.
+    is_repeatable: bool,
 }
 
 impl Survivors {
-    fn forward(&mut self) {
+    fn forward(&mut self, line: &str, moment: Moment) {
         if self.at_last {
             self.points.pop();
         }
         self.at_last = false;
-        self.points.push(self.lines.len());
-        self.lines.push("n".to_owned());
+        self.points.push((self.lines.len(), moment));
+        self.lines.push(line.to_owned());
     }
 
     fn available(&self) -> usize {
         self.points.len() - usize::from(self.at_last)
     }
 
-    fn back(&mut self, steps: usize) {
-        let place = self.available() - steps;
+    /// The place to which so many steps back lead from a depth.
+    fn place(&self, steps: usize, depth: usize) -> Option<usize> {
+        let offered = (0..self.available())
+            .rev()
+            .filter(|place| self.points[*place].1.depth <= depth);
+        offered.skip(steps - 1).next()
+    }
+
+    fn back(&mut self, place: usize) {
         self.points.truncate(place + 1);
-        self.lines.truncate(self.points[place]);
+        self.lines.truncate(self.points[place].0);
         self.at_last = true;
     }
 }
 
+/// A walk under way.
+struct Walk {
+    world: World,
+    job: Option<SteppedJob>,
+    /// The last answer that said where the job stands.
+    at: Value,
+    left: Survivors,
+    /// Before the last step back, while an undo leads there.
+    before: Option<(Survivors, Moment, Value)>,
+    lines: Vec<String>,
+    seed: u64,
+}
+
+impl Walk {
+    fn job(&mut self) -> &mut SteppedJob {
+        self.job.as_mut().expect("a job")
+    }
+
+    fn hint(&self) -> String {
+        let file = self.world.root.join(".github/workflows/ci.yml");
+        format!(
+            "seed {}\nlines: {:?}\n{}",
+            self.seed,
+            self.lines,
+            fs::read_to_string(file).expect("a file")
+        )
+    }
+
+    fn line(&mut self, line: &str) -> Value {
+        self.lines.push(line.to_owned());
+        let answer = self.job().line(line);
+        let answer = answer.unwrap_or_else(|| panic!("no answer\n{}", self.hint()));
+        if answer["stop"].is_string() {
+            self.at = answer.clone();
+        }
+        answer
+    }
+
+    fn depth(&self) -> usize {
+        self.at["path"].as_array().map_or(1, Vec::len)
+    }
+
+    fn now(&mut self) -> Moment {
+        let state = self.job().said(":state");
+        let (at, depth) = (place(&self.at), self.depth());
+        Moment {
+            files: exact(&newest(&self.world).join("files")),
+            state: (!at.starts_with("failed")).then_some((at, state)),
+            depth,
+        }
+    }
+
+    /// The job must be at this moment again.
+    fn is_at(&mut self, moment: &Moment) {
+        let now = self.now();
+        let paths = differing(&moment.files, &now.files);
+        assert!(paths.is_empty(), "{paths:#?}\n{}", self.hint());
+        if let (Some(then), Some(now)) = (&moment.state, &now.state) {
+            assert_eq!(then, now, "{}", self.hint());
+        }
+    }
+
+    /// A forward command, whose point is there if there is one more checkpoint.
+    fn forward(&mut self, word: &str) {
+        let moment = self.now();
+        let answer = self.line(word);
+        self.went(word, moment, &answer);
+    }
+
+    fn went(&mut self, word: &str, moment: Moment, answer: &Value) {
+        let count = answer["checkpoints"].as_u64().unwrap_or_default();
+        if answer["error"].is_null() && count > self.left.available() as u64 {
+            self.left.forward(word, moment);
+            self.before = None;
+        } else if answer["error"].is_null() {
+            // a failure that nothing follows leads to the end, without a point
+            self.left.lines.push(word.to_owned());
+        }
+    }
+
+    fn back(&mut self, steps: usize) {
+        let (moment, at) = (self.now(), self.at.clone());
+        let place = self.left.place(steps, self.depth());
+        let answer = self.line(&format!("b {steps}"));
+        assert_eq!(
+            answer["error"].is_null(),
+            place.is_some(),
+            "{answer}\n{}",
+            self.hint()
+        );
+        let Some(place) = place else { return };
+        self.before = Some((self.left.clone(), moment, at));
+        self.left.back(place);
+        let there = self.left.points[place].1.clone();
+        self.is_at(&there);
+    }
+
+    fn undo(&mut self) {
+        let before = self.before.take();
+        let answer = self.line(":undo");
+        assert_eq!(
+            answer["error"].is_null(),
+            before.is_some(),
+            "{answer}\n{}",
+            self.hint()
+        );
+        let Some((left, moment, at)) = before else {
+            return;
+        };
+        assert_eq!(place(&self.at), place(&at), "{}", self.hint());
+        self.left = left;
+        self.is_at(&moment);
+    }
+
+    /// Runs the last step again with the files as they are now: a fresh run does not.
+    fn retry(&mut self) {
+        let answer = self.line(":retry");
+        if answer["error"].is_null() {
+            let place = self.left.available() - 1;
+            self.left.back(place);
+            let moment = Moment {
+                files: Exact::default(),
+                ..self.left.points[place].1.clone()
+            };
+            // the files of its point are those of now, before it ran
+            self.left.forward("n", moment);
+            self.left.is_repeatable = false;
+            self.before = None;
+        }
+    }
+
+    fn kill(&mut self, machine: bool) {
+        self.lines.push(format!("kill, machine: {machine}"));
+        let job = self.job.take().expect("a job");
+        if machine {
+            job.kill_machine();
+        } else {
+            job.kill();
+        }
+        let job = SteppedJob::resume(&self.world);
+        self.at = job.first.clone();
+        self.job = Some(job);
+    }
+
+    /// A kill while the job stands changes nothing.
+    fn kill_standing(&mut self, machine: bool) {
+        let (moment, at) = (self.now(), self.at.clone());
+        self.kill(machine);
+        assert_eq!(place(&self.at), place(&at), "{}", self.hint());
+        self.is_at(&moment);
+    }
+
+    /// A kill while a step runs leads to before it, or the step had ended.
+    fn kill_running(&mut self, machine: bool, after: Duration) {
+        let moment = self.now();
+        self.lines.push("n".to_owned());
+        self.job().write("n");
+        let since = Instant::now();
+        while since.elapsed() < after {
+            std::thread::yield_now();
+        }
+        self.kill(machine);
+        let first = self.at.clone();
+        let said = first["said"].as_str().unwrap_or_default();
+        if said.contains("cut off") {
+            self.left.forward("n", moment.clone());
+            self.before = None;
+            let last = self.left.points.len() - 1;
+            self.left.back(last);
+            self.is_at(&moment);
+        } else if first["checkpoints"].as_u64() > Some(self.left.available() as u64) {
+            self.went("n", moment, &first);
+        } else if place(&first) == "end" && moment.state.is_none() {
+            self.went("n", moment, &first);
+        } else {
+            self.is_at(&moment);
+        }
+    }
+
+    fn command(&mut self, rng: &mut Rng) {
+        let machine = rng.once_in(2);
+        match rng.below(24) {
+            0..=3 => self.back(1 + rng.below(3)),
+            4..=6 => {
+                let edits = [
+                    "!echo edit >> a",
+                    "!mkdir -p edited; touch -d @7 edited",
+                    "!export V=edited",
+                    "!echo y > y; export E=1",
+                    "!git tag -f edit",
+                    "!chmod 711 e; rm -rf d1",
+                    ":env V=set",
+                ];
+                let edit = *rng.pick(&edits);
+                self.line(edit);
+                self.left.lines.push(edit.to_owned());
+            }
+            7 | 8 => self.forward("s"),
+            9 => self.undo(),
+            10 => self.kill_standing(machine),
+            11 | 12 => {
+                let after = Duration::from_millis(rng.below(80) as u64);
+                self.kill_running(machine, after);
+            }
+            13 if rng.once_in(3) => self.retry(),
+            _ => self.forward("n"),
+        }
+    }
+}
+
 /// The state, the files of the workspace, what git says of it, and a file of the home.
-type Facts = (
-    String,
-    BTreeMap<String, (u32, Vec<u8>)>,
-    String,
-    Option<Vec<u8>>,
-);
+type Facts = (String, Files, String, Option<Vec<u8>>);
 
 /// Facts of the end that two runs share.
-fn facts(ran: &Debugged, state: &str) -> Facts {
-    let place = ran.place.to_string_lossy().into_owned();
+fn facts(run: &Path, state: &str) -> Facts {
+    let workspace = run.join("files/work/work/work");
     let git = |args: &[&str]| {
         let mut command = Command::new("git");
         command
             .arg("--no-optional-locks")
             .args(args)
-            .current_dir(ran.workspace());
+            .current_dir(&workspace);
         finish(&mut command, b"").stdout
     };
-    let repository = if ran.workspace().join(".git").exists() {
+    let repository = if workspace.join(".git").exists() {
         git(&["ls-files", "-s"])
             + &git(&["for-each-ref"])
             + &git(&["status", "--porcelain"])
@@ -138,71 +433,55 @@ fn facts(ran: &Debugged, state: &str) -> Facts {
     } else {
         String::new()
     };
+    let place = run.to_string_lossy().into_owned();
+    let number = place.rsplit('-').next().expect("a number");
     (
-        state.replace(&place, "PLACE"),
-        tree(&ran.workspace()),
+        state
+            .replace(&place, "PLACE")
+            .replace(&format!("-{number}-"), "-NUMBER-"),
+        tree(&workspace),
         repository,
-        std::fs::read(ran.place.join("files/home/h")).ok(),
+        fs::read(run.join("files/home/h")).ok(),
     )
 }
 
 fn one(seed: u64) {
     let mut rng = Rng::new(seed);
     let world = generated(&mut rng);
-    let mut lines: Vec<String> = Vec::new();
-    for _ in 0..6 + rng.below(10) {
-        lines.push(match rng.below(5) {
-            0 => format!("b {}", 1 + rng.below(3)),
-            1 => {
-                let edits = [
-                    "echo edit >> a",
-                    "mkdir -p edited",
-                    "export V=edited",
-                    "echo y > y; export E=1",
-                    "git tag -f edit",
-                ];
-                format!("!{}", rng.pick(&edits))
-            }
-            _ => "n".to_owned(),
-        });
-    }
-    lines.push(":state".to_owned());
-    let run = |lines: &[String]| {
-        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        debug(&world, &lines)
+    let job = SteppedJob::start(&world);
+    let mut walk = Walk {
+        at: job.first.clone(),
+        job: Some(job),
+        world,
+        left: Survivors {
+            is_repeatable: true,
+            ..Survivors::default()
+        },
+        before: None,
+        lines: Vec::new(),
+        seed,
     };
-    let walked = run(&lines);
-    let mut left = Survivors::default();
-    for (place, line) in lines.iter().enumerate() {
-        let has_failed = walked.answer(place)["error"].is_string();
-        match line.strip_prefix("b ") {
-            _ if has_failed => {}
-            Some(steps) => left.back(steps.parse().expect("a number")),
-            // a failure that nothing follows leads to the end, without a point
-            None if line == "n" && walked.checkpoints(place) > left.available() as u64 => {
-                left.forward();
-            }
-            None => left.lines.push(line.clone()),
-        }
+    for _ in 0..8 + rng.below(12) {
+        walk.command(&mut rng);
     }
-    let after_walk = facts(&walked, walked.said(lines.len() - 1));
-    let fresh = run(&left.lines);
-    let after_fresh = facts(&fresh, fresh.said(left.lines.len() - 1));
-    let hint = || {
-        format!(
-            "seed {seed}\nwalked: {lines:?}\nfresh: {:?}\n{:#?}\n{}",
-            left.lines,
-            walked.answers,
-            std::fs::read_to_string(world.root.join(".github/workflows/ci.yml")).expect("a file")
-        )
-    };
+    let state = walk.job().said(":state");
+    let after_walk = facts(&newest(&walk.world), &state);
+    walk.job.take().expect("a job").end();
+    if !walk.left.is_repeatable {
+        return;
+    }
+    let mut lines: Vec<&str> = walk.left.lines.iter().map(String::as_str).collect();
+    lines.push(":state");
+    let fresh: Debugged = debug(&walk.world, &lines);
+    let after_fresh = facts(&fresh.place, fresh.said(lines.len() - 1));
+    let hint = || format!("fresh: {lines:?}\n{}", walk.hint());
     assert_eq!(after_walk.0, after_fresh.0, "{}", hint());
     assert_eq!(after_walk.2, after_fresh.2, "{}", hint());
     assert_eq!(after_walk.1, after_fresh.1, "{}", hint());
     assert_eq!(after_walk.3, after_fresh.3, "{}", hint());
 }
 
-/// The number of walks is that of `BACKSTITCH_JOB_WALKS`.
+/// The number of walks is that of `BACKSTITCH_JOB_WALKS`, the first seed that of `BACKSTITCH_JOB_SEED`.
 #[test]
 fn walks_end_as_fresh_runs_of_what_survived() {
     let count = cases("BACKSTITCH_JOB_WALKS", 40, 2_000);
