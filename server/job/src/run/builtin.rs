@@ -2,6 +2,7 @@
 
 use crate::builtin::{ActionCall, ActionResult, Builtin, BuiltinError, CallFile, CallPart};
 use crate::step::StepProgram;
+use crate::step::left_processes::tracking;
 use crate::step::process::ProgramEnding;
 
 use super::frozen::{AfterProgram, BuiltinCall};
@@ -70,11 +71,14 @@ impl JobRun {
 fn builtin_program(setup: &JobSetup, file: &CallFile) -> StepProgram {
     let mut arguments = setup.supervisor.builtin.clone();
     arguments.push(file.path().into());
+    let (name, value) = tracking(&setup.place.dir);
+    let mut environment = setup.options.builtin.host.variables.clone();
+    environment.push((name.into(), value.into()));
     StepProgram {
         program: setup.supervisor.program.clone(),
         arguments,
         directory: setup.place.dir.clone(),
-        environment: setup.options.builtin.host.variables.clone(),
+        environment,
     }
 }
 

@@ -38,8 +38,12 @@ pub fn supervise() -> io::Result<()> {
     };
     match start(&program) {
         Ok(main) => {
-            socket.write_all(&SupervisorWord::Started(main.as_raw_nonzero().get()).bytes())?;
-            Supervisor::of(main, socket)?.run()
+            // a run that was killed meanwhile hears nothing, and its end is the next thing to see
+            let _ = socket.write_all(&SupervisorWord::Started(main.as_raw_nonzero().get()).bytes());
+            let mut supervisor = Supervisor::of(main, socket)?;
+            let ran = supervisor.run();
+            // none of the step's processes outlives it
+            ran.or_else(|_| supervisor.end())
         }
         Err(error) => {
             let number = error.raw_os_error().unwrap_or(0);
@@ -90,7 +94,7 @@ impl Supervisor {
         })
     }
 
-    fn run(mut self) -> io::Result<()> {
+    fn run(&mut self) -> io::Result<()> {
         loop {
             let timeout = self
                 .next_signal
