@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::support::World;
 use crate::support::rng::{Rng, cases};
 
+use super::super::leftovers::processes;
 use super::super::{job, newest, workflow};
 use super::resume::verified;
 use super::stepped::{SteppedJob, place};
@@ -20,10 +21,10 @@ const STEPS: usize = 5;
 const MOMENTS: u64 = 150;
 
 /// Each step adds its number to a file and to a variable, makes a directory that must not be there, and leaves a process.
-fn chain() -> World {
+fn chain(mark: &str) -> World {
     let step = |number: usize| {
         format!(
-            "- name: S{number}\n  run: mkdir d{number}; echo {number} >> log; echo \"C=$C.{number}\" >> $GITHUB_ENV; (sleep 300 &)\n"
+            "- name: S{number}\n  run: mkdir d{number}; echo {number} >> log; echo \"C=$C.{number}\" >> $GITHUB_ENV; (sleep {mark} &)\n"
         )
     };
     workflow(&job(&(0..STEPS).map(step).collect::<String>()))
@@ -74,7 +75,8 @@ fn command(rng: &mut Rng, at: usize) -> (String, Vec<usize>) {
 
 /// Kills one run again and again.
 fn kills(rng: &mut Rng, count: u64, hint: &str) {
-    let world = chain();
+    let mark = format!("{}.3", 60_000 + std::process::id());
+    let world = chain(&mark);
     let mut job = SteppedJob::start(&world);
     let mut at = 0;
     let mut known = "null".to_owned();
@@ -97,6 +99,7 @@ fn kills(rng: &mut Rng, count: u64, hint: &str) {
         job = SteppedJob::resume(&world);
         at = position(&job.first);
         assert!(allowed.contains(&at), "{}: {hint}", job.first);
+        assert_eq!(processes(&mark), Vec::<u32>::new(), "{hint}");
         is_whole(&world, &mut job, at, &hint);
         let now = job.said("env.X");
         if is_shell {
