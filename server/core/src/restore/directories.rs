@@ -223,8 +223,8 @@ impl PlanBuilder<'_> {
         Ok(())
     }
 
-    /// Plans the directories of a run that come back with their files: also the usual permission bits are the root's, and not
-    /// those that this process gives to a new directory.
+    /// Plans the directories of a run that come back with their files. The usual permission bits are the root's, and not those
+    /// that this process gives to a new directory.
     fn remade(&self, goal: &GoalList, moved: &Moved, changes: &mut BTreeMap<RelPath, DirChange>) {
         let made = changes.values().filter(|change| change.after.is_some());
         let mut all: BTreeSet<RelPath> = made.flat_map(|change| above(&change.path)).collect();

@@ -83,10 +83,10 @@ fn generated(rng: &mut Rng) -> World {
             continue;
         }
         if rng.once_in(8) {
-            // it has a post, which stores the directory
+            // it has a post, which finds nothing to store: caches are not part of a run
             let _ = writeln!(
                 text,
-                "      - {{id: s{place}, uses: actions/cache@v4, with: {{path: e, key: 'key{place}-${{{{ github.run_id }}}}-'}}}}"
+                "      - {{id: s{place}, uses: actions/cache@v4, with: {{path: nowhere, key: 'key{place}-${{{{ github.run_id }}}}-'}}}}"
             );
             continue;
         }
