@@ -78,6 +78,20 @@ pub struct JobState {
     pub state: BTreeMap<String, EnvVariables>,
     /// Keys of steps with a post step, in the order in which their steps ran.
     pub post: Vec<String>,
+    /// The user's working tree, as the last checkout of it brought it.
+    #[serde(default)]
+    pub sources: Option<SourceTree>,
+}
+
+/// A working tree that a checkout brought, and the edits of it that were taken up since.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceTree {
+    /// Its directory, relative to the workspace.
+    pub dir: String,
+    /// The checkpoint that has its files; none until its step has ended.
+    pub node: Option<i64>,
+    /// Digests of files that were taken up, by path; none for one that was removed.
+    pub taken: BTreeMap<String, Option<String>>,
 }
 
 impl StepOutcome {

@@ -123,6 +123,8 @@ pub struct ActionResult {
     /// Directories for the front of PATH: the last one comes first, as in `GITHUB_PATH`.
     pub path: Vec<String>,
     pub has_post: bool,
+    /// Directory, relative to the workspace, that has the user's working tree as it is.
+    pub working_tree: Option<String>,
 }
 
 /// Reason for which an action had no effect: a sentence with the thing, the reason and the next step.

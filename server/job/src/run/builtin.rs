@@ -1,6 +1,7 @@
 //! Built-in actions as steps.
 
 use crate::builtin::{ActionCall, ActionResult, Builtin, BuiltinError, CallFile, CallPart};
+use crate::state::SourceTree;
 use crate::step::StepProgram;
 use crate::step::left_processes::tracking;
 use crate::step::process::ProgramEnding;
@@ -96,6 +97,12 @@ fn take_done(run: &mut JobRun, open: &OpenStep, done: ActionResult) -> Ran {
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str())),
     );
+    if let Some(dir) = done.working_tree {
+        run.state.sources = Some(SourceTree {
+            dir,
+            ..SourceTree::default()
+        });
+    }
     Ran {
         outputs: done.outputs.into_iter().collect(),
         ..Ran::succeeded()

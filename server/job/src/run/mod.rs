@@ -8,6 +8,7 @@ mod builtin;
 mod called;
 mod choice;
 mod condition;
+mod edits;
 mod environment;
 mod facts;
 mod frame;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::expr::{Value, evaluate};
 use crate::place::RunPlace;
 use crate::report::{JobName, StepEnd, StepName, StepPart};
+use crate::repository::ProjectRepository;
 use crate::state::{EnvVariables, StepOutcome};
 use crate::step::StepProgram;
 use crate::step::stop::StopRequest;
@@ -38,19 +39,28 @@ type ShellOf<'a> = dyn Fn(&str, &Path) -> Result<ShellProgram, String> + 'a;
 #[derive(Debug)]
 pub struct StandingJob {
     pub(super) run: JobRun,
+    /// The workflow's text as it was read last, or the reason why it could not be read.
+    pub(super) workflow_text: Option<Result<String, String>>,
 }
 
 impl StandingJob {
     /// Begins a job: the parts of actions before the first step run.
     pub fn begin(mut run: JobRun) -> StandingJob {
         run.begin();
-        StandingJob { run }
+        let file = run.setup.repository.root.join(&run.setup.workflow.file);
+        StandingJob {
+            workflow_text: fs::read_to_string(file).ok().map(Ok),
+            run,
+        }
     }
 
     /// A job that began in another process. Its state is to be set.
     pub fn continued(run: JobRun) -> StandingJob {
         run.report().job_started(&run.setup.name);
-        StandingJob { run }
+        StandingJob {
+            workflow_text: Some(Ok(run.setup.text.to_string())),
+            run,
+        }
     }
 
     pub fn place(&self) -> &RunPlace {
@@ -64,6 +74,11 @@ impl StandingJob {
 
     pub fn job_name(&self) -> &JobName {
         &self.run.setup.name
+    }
+
+    /// The user's repository.
+    pub fn repository(&self) -> &ProjectRepository {
+        &self.run.setup.repository
     }
 
     /// The user's wishes about the step that runs.

@@ -19,7 +19,7 @@ pub struct FrozenStop {
 }
 
 impl JobSession {
-    /// True if the step stands still now.
+    /// True if the step is frozen now.
     pub(super) fn is_frozen(&mut self, step: &PendingStep) -> bool {
         let Some(name) = self.run.frozen().cloned() else {
             return false;

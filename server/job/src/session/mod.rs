@@ -1,7 +1,9 @@
 //! A job that a person steps through. It stands before a step, or after one that failed. Each forward command makes a point
 //! before the step that it commits to. A step back restores a point: files, times, environment, outputs and contexts.
 
+mod by_hand;
 mod db;
+mod edits;
 mod frozen;
 mod history;
 mod keep;
@@ -9,6 +11,7 @@ mod kept;
 mod points;
 mod resume;
 mod shell;
+mod sources;
 mod undo;
 
 use std::ffi::OsStr;
@@ -33,6 +36,7 @@ use kept::{BeforeRestore, RunWork};
 pub use points::{JobPoint, PointChoice, PointList};
 pub use resume::{CannotResume, ResumableRun, is_resumable};
 pub use shell::ShellEnd;
+use sources::SeenSources;
 pub use undo::UndoneRestore;
 
 /// The agent and the tool under which the history of a run has its steps.
@@ -95,6 +99,10 @@ pub struct JobSession {
     stop: StopPlace,
     /// The time since which the job stands.
     stood_since: Instant,
+    /// The user's files as they were seen last.
+    seen: SeenSources,
+    /// Sentences about edits that were taken up, until they are shown.
+    notes: Vec<String>,
 }
 
 impl JobSession {
@@ -133,6 +141,8 @@ impl JobSession {
             cut: Vec::new(),
             stop: StopPlace::End,
             stood_since: Instant::now(),
+            seen: SeenSources::default(),
+            notes: Vec::new(),
             run,
         }
     }
@@ -202,6 +212,7 @@ impl JobSession {
             let enters = way == Forward::Into && step.may_be_entered();
             return self.go(way, step.depth(), Some((step, enters)));
         }
+        self.take_up();
         let passes_over = matches!(&self.stop, StopPlace::Before(step) if step.is_passed_over());
         let has_failed = matches!(&self.stop, StopPlace::Failed(..));
         if passes_over || has_failed {
@@ -339,6 +350,7 @@ impl JobSession {
     ) -> Result<Option<(StepName, StepEnd)>, String> {
         let depth = step.depth();
         let is_own = |(name, _): &(StepName, StepEnd)| name.path.len() <= depth;
+        let began = seconds_now();
         self.run.take_last();
         self.run.set_may_freeze(true);
         if self.run.frozen().is_some() {
@@ -364,6 +376,7 @@ impl JobSession {
         ended = ended.or_else(|| self.run.take_last());
         let failed = matches!(&ended, Some((_, end)) if end.outcome == StepOutcome::Failure);
         self.close_call(step, failed)?;
+        self.seen.begin(&mut self.run, &self.engine, began)?;
         Ok(ended)
     }
 
@@ -422,6 +435,7 @@ impl JobSession {
         self.run.taken_back(point.ended);
         let (cut, passed) = self.points.restored(place);
         self.cut = cut;
+        self.take_up_workflow();
         self.stand();
         self.log(&format!(
             "restored checkpoint [{place}] before '{}'",
@@ -466,35 +480,9 @@ impl JobSession {
         self.stood_since(point.at);
         self.run.taken_back(point.ended);
         self.points.restored(place);
+        self.take_up_workflow();
         self.stand();
         self.forward(Forward::Over)
-    }
-
-    /// Evaluates an expression in the contexts of the step where the job stands. Secrets in its value are masked.
-    pub fn evaluate(&mut self, text: &str) -> Result<Value, String> {
-        let value = self.run.evaluate_pending(text);
-        value.map_err(|error| self.run.mask(&error))
-    }
-
-    /// Sets a variable of the environment for the steps that follow.
-    pub fn set_variable(&mut self, name: &str, value: &str) {
-        self.run.state_mut().env.set(name, value);
-        self.refresh();
-    }
-
-    /// Sets an output of a step that has run.
-    pub fn set_output(&mut self, step: &str, name: &str, value: &str) -> Result<(), String> {
-        let steps = self.run.state_mut().steps.entry(String::new()).or_default();
-        let known: Vec<String> = steps.keys().cloned().collect();
-        let result = steps.get_mut(step).ok_or_else(|| {
-            format!(
-                "{step}: no step with this id has run; there are: {}",
-                known.join(", ")
-            )
-        })?;
-        result.outputs.set(name, value);
-        self.refresh();
-        Ok(())
     }
 
     /// The state as JSON with sorted keys and without a clock, so that two runs of the same steps have equal texts.
@@ -533,20 +521,9 @@ impl JobSession {
         })
     }
 
-    /// Says that the step which failed counts as this.
-    pub fn set_outcome(&mut self, outcome: StepOutcome) -> Result<(), String> {
-        let StopPlace::Failed(name, _) = &self.stop else {
-            return Err("No step has failed here.".to_owned());
-        };
-        let name = name.clone();
-        self.stood_since(self.stood_since);
-        self.run.set_conclusion(&name, outcome);
-        self.stand();
-        Ok(())
-    }
-
     /// Leaves out steps up to one, by its id, its name, or its number from 1.
     pub fn go_to(&mut self, wanted: &str) -> Result<(), String> {
+        self.take_up();
         let ahead = self.run.places_ahead();
         let found = ahead
             .iter()
@@ -614,6 +591,12 @@ impl JobSession {
             effect: Effect::Any { background: false },
         }
     }
+}
+
+/// Seconds since 1970.
+fn seconds_now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    i64::try_from(since.unwrap_or_default().as_secs()).unwrap_or(i64::MAX)
 }
 
 /// Number of variables whose values a restore changes.

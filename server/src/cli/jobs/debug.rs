@@ -123,11 +123,19 @@ impl StepTalk {
                     session.keep().and(answer)
                 }
             };
+            let notes = session.take_notes();
+            let with_notes = |text: Option<String>| -> Option<String> {
+                let all: Vec<String> = notes.iter().cloned().chain(text).collect();
+                (!all.is_empty()).then(|| all.join("\n"))
+            };
             match answer {
                 Ok(StepAnswer::Quit) => return Ok(()),
-                Ok(StepAnswer::Moved(text)) => self.show(session, text.as_deref())?,
-                Ok(StepAnswer::Said(text)) => self.say(&text)?,
-                Err(reason) => self.fail(&reason)?,
+                Ok(StepAnswer::Moved(text)) => self.show(session, with_notes(text).as_deref())?,
+                Ok(StepAnswer::Said(text)) => {
+                    let text = with_notes(Some(text)).unwrap_or_default();
+                    self.say(&text)?;
+                }
+                Err(reason) => self.fail(&reason, with_notes(None))?,
             }
         }
         Ok(())
@@ -149,12 +157,16 @@ impl StepTalk {
         Ok(())
     }
 
-    fn fail(&self, reason: &str) -> CliResult<()> {
+    fn fail(&self, reason: &str, notes: Option<String>) -> CliResult<()> {
         if self.json {
             return answer(&JobStop {
+                said: notes,
                 error: Some(reason.to_owned()),
                 ..JobStop::default()
             });
+        }
+        if let Some(notes) = notes {
+            self.write(&notes);
         }
         self.write(&format!(
             "{} {}",

@@ -137,7 +137,10 @@ fn note_workflow(job: &KeptJob, out: &Out) {
         Ok(text) if text == job.text() => {}
         Ok(_) => out.note(
             "note",
-            &format!("{} has changed since the run began", job.file()),
+            &format!(
+                "{} has changed since the run began: the steps ahead take it up",
+                job.file()
+            ),
         ),
         Err(_) => out.note(
             "warning",

@@ -1,4 +1,4 @@
-//! Steps that are frozen while they run: looked at, continued, killed, and taken back.
+//! Steps that are frozen while they run: looked at, continued, killed, and undone by a step back.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -106,7 +106,7 @@ ways! {
 /// A step that waits for a file of the test.
 const WAITS: &str = "- name: Work\n  timeout-minutes: 0.1\n  run: |\n    touch ready\n    until test -f go; do sleep 0.02; done\n    echo done > done\n- name: Last\n  run: \"true\"";
 
-/// Deadlines of a step and of its job stand still with it.
+/// Deadlines of a step and of its job wait with it.
 #[test]
 fn deadlines_stand_still_while_a_step_is_frozen() {
     let world =
@@ -122,7 +122,7 @@ fn deadlines_stand_still_while_a_step_is_frozen() {
     assert_eq!(talk.end(), 0);
 }
 
-/// A frozen step is killed: it has failed, and can be run again or taken back.
+/// A frozen step is killed: it has failed, and can be run again.
 #[test]
 fn a_frozen_step_is_killed() {
     let world = workflow(&job(WAITS));
@@ -164,7 +164,7 @@ fn ctrl_c_freezes_the_step() {
     assert_eq!(talk.end(), 0);
 }
 
-/// An inner step of a composite action is frozen. The action continues to its end, and is taken back as a whole.
+/// An inner step of a composite action is frozen. The action continues to its end, and a step back undoes all of it.
 #[test]
 fn a_composite_action_is_frozen() {
     let action = "name: a

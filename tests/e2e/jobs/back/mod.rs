@@ -1,6 +1,7 @@
 //! Jobs that step back: `job debug` over the real binary, by lines of a script.
 
 mod conversation;
+mod edits;
 mod freezing;
 mod kills;
 mod resume;

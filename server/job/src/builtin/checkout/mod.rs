@@ -42,7 +42,13 @@ pub(super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, String> {
     let changes = materialize(call, &source, &revision, &options, &target)
         .inspect_err(|_| abandon(&target, options.clean))?;
     call.say(&summary(&source, &revision, &changes));
-    Ok(done(&revision))
+    let below = target.strip_prefix(&workspace).ok();
+    let below =
+        below.filter(|_| is_own && revision.is_working_tree && options.sparse.patterns.is_empty());
+    Ok(ActionResult {
+        working_tree: below.map(|dir| dir.to_string_lossy().into_owned()),
+        ..done(&revision)
+    })
 }
 
 /// Removes the half tree of a checkout that was killed: a later step would take it for a whole one.

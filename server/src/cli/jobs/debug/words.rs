@@ -29,7 +29,7 @@ struct StepWord {
 /// The line of a script that freezes the step which runs.
 pub const PAUSE: &str = "pause";
 
-const WORDS: [StepWord; 21] = [
+const WORDS: [StepWord; 22] = [
     StepWord {
         names: &["n", "next"],
         argument: "",
@@ -166,6 +166,18 @@ const WORDS: [StepWord; 21] = [
         argument: "",
         help: "list the processes of the frozen step, and those that steps left running",
         act: |session, _| Ok(StepAnswer::Said(processes(session))),
+    },
+    StepWord {
+        names: &[":sync"],
+        argument: "",
+        help: "take up edits of the workflow and of your files now, as each command forward does",
+        act: |session, _| {
+            if session.sync()? {
+                return Ok(StepAnswer::Moved(None));
+            }
+            let text = "Neither the workflow nor your files have changed.";
+            Ok(StepAnswer::Said(text.to_owned()))
+        },
     },
     StepWord {
         names: &[":checkpoints"],

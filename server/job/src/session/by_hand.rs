@@ -1,0 +1,47 @@
+//! Values that a person asks for or sets while a job stands.
+
+use crate::expr::Value;
+use crate::state::StepOutcome;
+
+use super::{JobSession, StopPlace};
+
+impl JobSession {
+    /// Evaluates an expression in the contexts of the step where the job stands. Secrets in its value are masked.
+    pub fn evaluate(&mut self, text: &str) -> Result<Value, String> {
+        let value = self.run.evaluate_pending(text);
+        value.map_err(|error| self.run.mask(&error))
+    }
+
+    /// Sets a variable of the environment for the steps that follow.
+    pub fn set_variable(&mut self, name: &str, value: &str) {
+        self.run.state_mut().env.set(name, value);
+        self.refresh();
+    }
+
+    /// Sets an output of a step that has run.
+    pub fn set_output(&mut self, step: &str, name: &str, value: &str) -> Result<(), String> {
+        let steps = self.run.state_mut().steps.entry(String::new()).or_default();
+        let known: Vec<String> = steps.keys().cloned().collect();
+        let result = steps.get_mut(step).ok_or_else(|| {
+            format!(
+                "{step}: no step with this id has run; there are: {}",
+                known.join(", ")
+            )
+        })?;
+        result.outputs.set(name, value);
+        self.refresh();
+        Ok(())
+    }
+
+    /// Says that the step which failed counts as this.
+    pub fn set_outcome(&mut self, outcome: StepOutcome) -> Result<(), String> {
+        let StopPlace::Failed(name, _) = &self.stop else {
+            return Err("No step has failed here.".to_owned());
+        };
+        let name = name.clone();
+        self.stood_since(self.stood_since);
+        self.run.set_conclusion(&name, outcome);
+        self.stand();
+        Ok(())
+    }
+}
