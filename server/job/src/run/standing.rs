@@ -11,6 +11,7 @@ use crate::repository::ProjectRepository;
 use crate::state::{EnvVariables, StepOutcome};
 use crate::step::StepProgram;
 use crate::step::stop::StopRequest;
+use crate::template::expand_bool;
 use crate::workflow::WorkflowStep;
 
 use super::job::JobRun;
@@ -79,6 +80,20 @@ impl StandingJob {
     /// The user's repository.
     pub fn repository(&self) -> &ProjectRepository {
         &self.run.setup.repository
+    }
+
+    /// True within a composite action whose failure does not count (`continue-on-error`).
+    pub fn is_within_continued(&self) -> bool {
+        let composites = self
+            .run
+            .frames
+            .iter()
+            .filter_map(|frame| frame.composite.as_ref());
+        let mut tokens = composites.filter_map(|composite| {
+            let token = composite.open.step.continue_on_error.as_ref()?;
+            expand_bool(token, &self.run.at_step(&composite.open)).ok()
+        });
+        tokens.any(|continues| continues)
     }
 
     /// The user's wishes about the step that runs.

@@ -3,7 +3,7 @@
 use super::{JobSession, StopPlace};
 
 impl JobSession {
-    /// Takes up what the user has changed, without going on. False if there is nothing to say.
+    /// Takes up what the user has changed, without a step forward. False if there is nothing to say.
     pub fn sync(&mut self) -> Result<bool, String> {
         if matches!(self.stop, StopPlace::Frozen(_)) {
             return Err("A step is frozen: edits are taken up after its end.".to_owned());
@@ -12,7 +12,7 @@ impl JobSession {
         Ok(!self.notes.is_empty())
     }
 
-    /// Takes up what the user has changed meanwhile, as a command goes on. A frozen step is in the middle, and takes up nothing.
+    /// Takes up what the user has changed meanwhile, before a step runs. A frozen step is in the middle, and takes up nothing.
     pub(super) fn take_up(&mut self) {
         if matches!(self.stop, StopPlace::Frozen(_)) {
             return;

@@ -209,8 +209,7 @@ impl JobSession {
         self.stood_since(self.stood_since);
         if let StopPlace::Frozen(frozen) = &self.stop {
             let step = frozen.step.clone();
-            let enters = way == Forward::Into && step.may_be_entered();
-            return self.go(way, step.depth(), Some((step, enters)));
+            return self.go(way, step.depth(), Some(step));
         }
         self.take_up();
         let passes_over = matches!(&self.stop, StopPlace::Before(step) if step.is_passed_over());
@@ -234,18 +233,19 @@ impl JobSession {
         &mut self,
         way: Forward,
         depth: usize,
-        mut frozen: Option<(PendingStep, bool)>,
+        mut frozen: Option<PendingStep>,
     ) -> Result<(), String> {
         loop {
+            // a frozen step ends as a whole
             let (step, enters) = if let Some(frozen) = frozen.take() {
-                frozen
+                (frozen, false)
             } else {
                 let StopPlace::Before(step) = &self.stop else {
                     return Ok(());
                 };
                 let step = (**step).clone();
                 self.commit(&step)?;
-                let enters = way == Forward::Into && step.may_be_entered();
+                let enters = matches!(way, Forward::Into | Forward::On) && step.may_be_entered();
                 (step, enters)
             };
             let ended = self.run_step(&step, enters)?;
@@ -258,6 +258,7 @@ impl JobSession {
                     end.conclusion,
                     StepOutcome::Failure | StepOutcome::Cancelled
                 )
+                && !(way == Forward::On && self.run.is_within_continued())
             {
                 if end.conclusion == StepOutcome::Cancelled {
                     // the person ended the step, not the job
@@ -371,9 +372,11 @@ impl JobSession {
         if self.run.frozen().is_some() {
             return Ok(None);
         }
-        // leaving a composite action gives its end
-        self.run.pending();
-        ended = ended.or_else(|| self.run.take_last());
+        if ended.is_none() && !enters {
+            // leaving the composite action gives its end
+            self.run.pending();
+            ended = self.run.take_last();
+        }
         let failed = matches!(&ended, Some((_, end)) if end.outcome == StepOutcome::Failure);
         self.close_call(step, failed)?;
         self.seen.begin(&mut self.run, &self.engine, began)?;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use backstitch_job::report::{JobEnd, JobName, StepName, StepPart};
 use backstitch_job::run::{JobDriver, JobRun};
-use backstitch_job::session::{JobSession, PointChoice, StopPlace};
+use backstitch_job::session::{Forward, JobSession, PointChoice, StopPlace};
 use backstitch_protocol::JobStop;
 use clap::Args;
 
@@ -47,10 +47,22 @@ pub fn run(args: &JobDebugArgs, global: &GlobalArgs, out: &Out) -> CliResult<Exi
         return Err(CliError::usage("job debug: no workflow is named")
             .hint("name its file, or continue a run with --resume"));
     };
-    let Some(job) = run.job.clone() else {
+    if run.job.is_none() {
         return Err(CliError::usage("job debug: no job is named").hint("name it with --job"));
-    };
-    if run.in_place {
+    }
+    run_stepping(run, &args.points, run.hold, global, out)
+}
+
+/// Runs jobs with checkpoints. `points`: the steps that have them, or none for all. `holds`: the jobs run until a step fails, and all
+/// of them may be held; else the one that is named stands before its first step.
+pub fn run_stepping(
+    args: &JobRunArgs,
+    points: &[String],
+    holds: bool,
+    global: &GlobalArgs,
+    out: &Out,
+) -> CliResult<ExitCode> {
+    if args.in_place {
         return Err(CliError::new(
             ExitKind::Refused,
             "--in-place: a job is stepped through in a separate directory alone",
@@ -58,12 +70,13 @@ pub fn run(args: &JobDebugArgs, global: &GlobalArgs, out: &Out) -> CliResult<Exi
         .hint("leave the option out, or use `backstitch job run`"));
     }
     let keep = setting::config(&setting::repository(global)?, global).kept_points();
-    let choice = PointChoice::new(&args.points, keep);
+    let choice = PointChoice::new(points, keep);
     let choice = choice.map_err(|reason| {
         CliError::usage(format!("--points {reason}")).hint(
             "write a step's name or id, a pattern such as 'test*', or an expression in ${{ }}",
         )
     })?;
+    let job = args.job.clone().filter(|_| !holds);
     let (paint, json) = (out.paint, out.json);
     let driver_of = move |screen| -> Arc<dyn JobDriver> {
         Arc::new(Stepping {
@@ -73,15 +86,17 @@ pub fn run(args: &JobDebugArgs, global: &GlobalArgs, out: &Out) -> CliResult<Exi
                 screen,
                 paint,
                 json,
+                holds,
             },
         })
     };
-    run_driven(run, Some(&driver_of), global, out)
+    run_driven(args, Some(&driver_of), global, out)
 }
 
 /// The driver of a job that begins.
 struct Stepping {
-    job: String,
+    /// The job that stands before its first step. None: all jobs run until a step fails.
+    job: Option<String>,
     choice: PointChoice,
     talk: StepTalk,
 }
@@ -91,11 +106,13 @@ pub struct StepTalk {
     pub screen: Arc<Mutex<RunScreen>>,
     pub paint: Paint,
     pub json: bool,
+    /// The job runs until a step fails. Its end, and the end of the lines, end the talk: nobody waits for a word.
+    pub holds: bool,
 }
 
 impl JobDriver for Stepping {
     fn drives(&self, job: &JobName) -> bool {
-        job.id == self.job
+        self.job.as_ref().is_none_or(|id| *id == job.id)
     }
 
     fn drive(&self, job: JobRun) -> JobEnd {
@@ -111,6 +128,16 @@ impl JobDriver for Stepping {
 impl StepTalk {
     /// Reads lines until the person quits, or there are none. The first answer has a text.
     pub fn talk(&self, session: &mut JobSession, text: Option<&str>) -> CliResult<()> {
+        let holds = self.holds;
+        if holds {
+            let ran = session.forward(Forward::On);
+            if let Err(reason) = session.keep().and(ran) {
+                self.fail(&reason, None)?;
+            }
+        }
+        if holds && matches!(session.stop(), StopPlace::End) {
+            return Ok(());
+        }
         let mut lines = StepLines::new(session.job().stop_request())?;
         self.show(session, text)?;
         while let Some(line) = lines.next()? {
@@ -137,7 +164,15 @@ impl StepTalk {
                 }
                 Err(reason) => self.fail(&reason, with_notes(None))?,
             }
+            if holds && matches!(session.stop(), StopPlace::End) {
+                return Ok(());
+            }
         }
+        // nobody decides: the rest runs as without a hold
+        while holds
+            && !matches!(session.stop(), StopPlace::End)
+            && session.forward(Forward::On).is_ok()
+        {}
         Ok(())
     }
 

@@ -79,6 +79,7 @@ impl TerminalCommand for JobArgs {
 pub fn run(args: JobArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode> {
     match args.command {
         JobCommand::List(args) => list::run(&args, global, out),
+        JobCommand::Run(args) if args.hold => debug::run_stepping(&args, &[], true, global, out),
         JobCommand::Run(args) => run::run(&args, global, out),
         JobCommand::Debug(args) => match &args.resume {
             Some(named) => resume::run(named, global, out),

@@ -63,6 +63,7 @@ pub fn run(named: &str, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode> {
         screen: Arc::clone(&screen),
         paint: out.paint,
         json: out.json,
+        holds: false,
     };
     let said = format!("Continued the run {}. {}", entry.id, notes.join(" "));
     let talked = talk.talk(&mut session, Some(said.trim_end()));

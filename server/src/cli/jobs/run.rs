@@ -109,6 +109,9 @@ pub struct JobRunArgs {
     /// Run jobs for other systems here, too
     #[arg(long)]
     pub any_system: bool,
+    /// Wait at a step that fails: look around, step back, and continue by the words of `job debug`
+    #[arg(long)]
+    pub hold: bool,
     /// Show the lines of `::debug::`
     #[arg(long)]
     pub debug: bool,

@@ -3,6 +3,7 @@
 mod conversation;
 mod edits;
 mod freezing;
+mod hold;
 mod kills;
 mod resume;
 mod scenarios;
