@@ -11,7 +11,7 @@ use crate::repository::ProjectRepository;
 use crate::state::{EnvVariables, StepOutcome};
 use crate::step::StepProgram;
 use crate::step::stop::StopRequest;
-use crate::template::expand_bool;
+use crate::template::{TokenKind, expand_bool};
 use crate::workflow::WorkflowStep;
 
 use super::job::JobRun;
@@ -182,6 +182,16 @@ impl StandingJob {
         };
         let all = frame.steps.iter().enumerate().skip(frame.next);
         all.map(|(place, step)| (place, step.clone())).collect()
+    }
+
+    /// Names of the steps of the frame that have not run, as their file has them.
+    pub fn names_ahead(&self) -> Vec<String> {
+        let ahead = self.places_ahead().into_iter();
+        let names = ahead.filter_map(|(_, step)| match step.name.map(|token| token.kind) {
+            Some(TokenKind::Text(name)) => Some(name),
+            _ => None,
+        });
+        names.collect()
     }
 
     /// Sets PATH as a shell has it: directories before the one that a step finds are directories of the job.

@@ -42,6 +42,7 @@ impl JobSession {
             passed: self.points.passed().to_vec(),
             only: self.choice.words().to_vec(),
             undo: self.undo.clone(),
+            attempts: self.attempts.clone(),
         }
     }
 

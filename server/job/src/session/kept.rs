@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::report::{StepEnd, StepName};
 use crate::run::LiveStop;
 
+use super::attempts::StepAttempt;
+
 /// The work of the process that has the run. The next one finds here what was cut off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -36,6 +38,7 @@ pub(super) struct KeptStop {
     /// Words that choose the steps with points.
     pub only: Vec<String>,
     pub undo: Option<BeforeRestore>,
+    pub attempts: Vec<StepAttempt>,
 }
 
 /// A stop, with its files. The points after the restored one stand beside it.

@@ -1,6 +1,7 @@
 //! A job that a person steps through. It stands before a step, or after one that failed. Each forward command makes a point
 //! before the step that it commits to. A step back restores a point: files, times, environment, outputs and contexts.
 
+mod attempts;
 mod by_hand;
 mod db;
 mod edits;
@@ -29,6 +30,7 @@ use crate::run::{JobRun, KeptJob, PendingStep, StandingJob};
 use crate::state::StepOutcome;
 use crate::workflow::StepAction;
 
+pub use attempts::StepAttempt;
 use db::RunDb;
 pub use frozen::FrozenStop;
 use history::engine_of;
@@ -99,6 +101,10 @@ pub struct JobSession {
     stop: StopPlace,
     /// The time since which the job stands.
     stood_since: Instant,
+    /// Starts of steps that have ended, also those that a step back undid.
+    attempts: Vec<StepAttempt>,
+    /// The number of the last call, which its end has too.
+    calls: i64,
     /// The user's files as they were seen last.
     seen: SeenSources,
     /// Sentences about edits that were taken up, until they are shown.
@@ -141,6 +147,9 @@ impl JobSession {
             cut: Vec::new(),
             stop: StopPlace::End,
             stood_since: Instant::now(),
+            attempts: Vec::new(),
+            // a session that continues the run counts on
+            calls: seconds_now(),
             seen: SeenSources::default(),
             notes: Vec::new(),
             run,
@@ -285,28 +294,9 @@ impl JobSession {
         }
     }
 
-    /// The number of the start that a step would have now.
-    fn next_attempt(&self, step: &StepName) -> u32 {
-        let earlier = self.points.all().iter().rev();
-        earlier
-            .take_while(|_| self.points.is_at_last())
-            .find(|point| point.step.path == step.path && point.step.part == step.part)
-            .map_or(1, |point| point.attempt + 1)
-    }
-
-    /// The number of the start of the step where the job stands: the next one before a step, else the last one. From 1 (J24).
-    pub fn attempt(&self) -> Option<u32> {
-        match &self.stop {
-            StopPlace::Before(step) => Some(self.next_attempt(&step.name)),
-            StopPlace::Frozen(_) | StopPlace::Failed(..) => {
-                self.points.all().last().map(|point| point.attempt)
-            }
-            StopPlace::End => None,
-        }
-    }
-
     /// Makes the point of a step that begins now (S1-001).
     fn commit(&mut self, step: &PendingStep) -> Result<(), String> {
+        self.calls += 1;
         self.record_event(EventKind::Before(self.call_of(step)))?;
         (self.undo, self.cut) = (None, Vec::new());
         if !self.has_point(step)? {
@@ -389,7 +379,8 @@ impl JobSession {
             call: self.call_of(step),
             report: ToolReport::default(),
             failed,
-        })
+        })?;
+        self.note_attempt(&step.name)
     }
 
     /// Goes so many points back.
@@ -588,7 +579,7 @@ impl JobSession {
             StepPart::Post => "post-",
         };
         ToolCall {
-            id: Some(format!("{part}{}-{}", step.name.key(), self.run.programs())),
+            id: Some(format!("{part}{}-{}", step.name.key(), self.calls)),
             tool: STEP_TOOL.to_owned(),
             input: input.to_string().into_bytes(),
             effect: Effect::Any { background: false },

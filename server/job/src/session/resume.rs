@@ -142,6 +142,7 @@ impl JobSession {
         session.points.set_passed(kept.stop.passed);
         session.cut = kept.cut;
         session.undo = kept.stop.undo;
+        session.attempts = kept.stop.attempts;
         let note = session.finish_work(kept.work, kept.stop.failed)?;
         session.save(&RunWork::Standing)?;
         Ok((session, note.into_iter().collect()))

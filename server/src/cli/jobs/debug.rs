@@ -140,7 +140,7 @@ impl StepTalk {
         }
         let mut lines = StepLines::new(session.job().stop_request())?;
         self.show(session, text)?;
-        while let Some(line) = lines.next()? {
+        while let Some(line) = lines.next(session)? {
             let line = line.trim();
             let answer = match line {
                 "" => continue,

@@ -1,5 +1,6 @@
 //! Jobs that step back: `job debug` over the real binary, by lines of a script.
 
+mod attempts;
 mod conversation;
 mod edits;
 mod freezing;
@@ -9,6 +10,7 @@ mod resume;
 mod scenarios;
 mod second_runs;
 mod stepped;
+mod terminal;
 mod walk;
 
 use std::collections::BTreeMap;

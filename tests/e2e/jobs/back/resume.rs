@@ -91,6 +91,8 @@ fn a_failure_is_still_there_after_a_kill() {
     assert_eq!(job.said(":env FAILS="), "FAILS is set");
     // its variables are those of its first start
     assert_eq!(job.said(":again"), "failed Three");
+    // attempts are counted on, also those of the process that is gone
+    assert_eq!(job.said(":diff Three 1 2"), "The files are equal.");
     assert_eq!(job.said("b"), "before Three");
     job.line(":env FAILS=");
     assert_eq!(job.said("c"), "end");

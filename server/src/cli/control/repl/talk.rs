@@ -108,7 +108,8 @@ impl<'a> Talk<'a> {
 
     /// Returns the line in which inputs are typed.
     pub fn line(&self, pause: &Pause) -> CliResult<ReplLine> {
-        ReplLine::new(evaluate::document(&self.context.workspace, pause))
+        let document = evaluate::document(&self.context.workspace, pause);
+        ReplLine::new(words::completions(), document)
     }
 
     /// Reads inputs and carries them out until the user leaves, or the pause is over.

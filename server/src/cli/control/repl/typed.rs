@@ -15,7 +15,6 @@ use rustyline::validate::Validator;
 use rustyline::{Config, Context, Editor, Helper};
 use serde_json::Value;
 
-use super::words;
 use crate::terminal::error::{CliError, CliResult};
 
 /// Inputs that are kept for the next conversation.
@@ -28,14 +27,14 @@ pub struct ReplLine {
 }
 
 impl ReplLine {
-    /// `document`: its fields complete, as of jq.
-    pub fn new(document: Value) -> CliResult<Self> {
+    /// `words` complete as whole lines, and the fields of `document` as of jq.
+    pub fn new(words: Vec<String>, document: Value) -> CliResult<Self> {
         let config = Config::builder()
             .max_history_size(KEPT)
             .map_err(|error| failed(&error))?
             .build();
         let mut editor = Editor::with_config(config).map_err(|error| failed(&error))?;
-        editor.set_helper(Some(Names { document }));
+        editor.set_helper(Some(Names { words, document }));
         let file = state_dir().ok().map(|dir| dir.join("repl-history"));
         let mut earlier = Vec::new();
         if let Some(open) = file.as_ref().and_then(|file| File::open(file).ok()) {
@@ -47,6 +46,11 @@ impl ReplLine {
             editor.add_history_entry(input).ok();
         }
         Ok(Self { editor, file })
+    }
+
+    /// Sets what completes from now on.
+    pub fn complete(&mut self, words: Vec<String>, document: Value) {
+        self.editor.set_helper(Some(Names { words, document }));
     }
 
     /// Reads an input that begins with `begun`, of several lines where a line ends with `\`. Ctrl-C empties it. None: the
@@ -101,6 +105,7 @@ pub fn failed(error: &ReadlineError) -> CliError {
 
 /// Completes words of the REPL, and fields of a document in jq.
 struct Names {
+    words: Vec<String>,
     document: Value,
 }
 
@@ -108,8 +113,7 @@ impl Names {
     /// Returns the begin of the word before the cursor, and the words that continue it.
     fn found(&self, line: &str) -> (usize, Vec<String>) {
         if line.starts_with(':') {
-            let mut all: Vec<String> = words::names().collect();
-            all.extend(crate::control::evaluate::words().map(|name| format!(":{name}")));
+            let mut all = self.words.clone();
             all.sort_unstable();
             all.dedup();
             all.retain(|word| word.starts_with(line));
@@ -173,11 +177,13 @@ impl Helper for Names {}
 mod tests {
     use serde_json::json;
 
+    use super::super::words;
     use super::*;
 
     #[test]
     fn fields_and_words_complete() {
         let names = Names {
+            words: words::completions(),
             document: json!({
                 "call": { "input": { "file_path": "a", "old string": "b" }, "tool": "Edit" },
                 "recent": [{ "turn": 1 }], "error": null,

@@ -8,7 +8,7 @@ use backstitch_control::{Pause, PauseDecision, Subject};
 use crate::cli::control::decide::{HeldArgs, InputArgs, continue_call, decide};
 use crate::cli::control_context::ControlContext;
 use crate::control::acts::StepHow;
-use crate::control::words;
+use crate::control::{evaluate, words};
 use crate::terminal::error::{CliError, CliResult};
 
 /// Width of the first column of the help.
@@ -78,9 +78,11 @@ fn help() -> String {
     text + "Tab completes, ↑ brings earlier inputs back, Ctrl-C stops an evaluation.\n"
 }
 
-/// The names that complete, with their prefix.
-pub fn names() -> impl Iterator<Item = String> {
-    WORDS.iter().map(|word| format!(":{}", word.names[0]))
+/// The words that complete, with their prefix: these, and those of a held call.
+pub fn completions() -> Vec<String> {
+    let own = WORDS.iter().map(|word| format!(":{}", word.names[0]));
+    let of_call = evaluate::words().map(|name| format!(":{name}"));
+    own.chain(of_call).collect()
 }
 
 /// The way on after an input.

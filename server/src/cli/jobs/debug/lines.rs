@@ -5,12 +5,19 @@ use std::io::{self, IsTerminal as _};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use backstitch_job::session::{JobSession, value_text};
 use backstitch_job::step::stop::StopRequest;
+use serde_json::{Map, Value};
 
 use crate::cli::control::repl::ReplLine;
 use crate::terminal::error::CliResult;
 
-use super::words::PAUSE;
+use super::words::{PAUSE, completions};
+
+/// Contexts whose names complete.
+const CONTEXTS: [&str; 10] = [
+    "env", "github", "inputs", "job", "matrix", "needs", "runner", "secrets", "steps", "vars",
+];
 
 /// Source of lines.
 pub enum StepLines {
@@ -21,20 +28,37 @@ pub enum StepLines {
 impl StepLines {
     pub fn new(stop: StopRequest) -> CliResult<StepLines> {
         if std::io::stdin().is_terminal() {
-            let line = ReplLine::new(serde_json::Value::Null)?;
+            let line = ReplLine::new(Vec::new(), Value::Null)?;
             Ok(StepLines::Typed(Box::new(line)))
         } else {
             Ok(StepLines::Script(ScriptLines::read(stop)?))
         }
     }
 
-    /// The next line; none at their end.
-    pub fn next(&mut self) -> CliResult<Option<String>> {
+    /// The next line; none at their end. In a terminal the words, the steps and the contexts of the session complete.
+    pub fn next(&mut self, session: &mut JobSession) -> CliResult<Option<String>> {
         match self {
-            StepLines::Typed(line) => line.next("job> ", ""),
+            StepLines::Typed(line) => {
+                line.complete(completions(session), contexts(session));
+                line.next("job> ", "")
+            }
             StepLines::Script(lines) => Ok(lines.next()?),
         }
     }
+}
+
+/// The contexts of expressions, for the names in them.
+fn contexts(session: &mut JobSession) -> Value {
+    let mut all = Map::new();
+    for name in CONTEXTS {
+        let text = session.evaluate(&format!("toJSON({name})"));
+        let text = text.map(|text| value_text(&text)).unwrap_or_default();
+        all.insert(
+            name.to_owned(),
+            serde_json::from_str(&text).unwrap_or_default(),
+        );
+    }
+    Value::Object(all)
 }
 
 /// Lines that a thread reads ahead, since `pause` is for the step that runs meanwhile.

@@ -6,6 +6,7 @@ use backstitch_job::session::{Forward, JobSession, Restored, value_text};
 use backstitch_job::state::StepOutcome;
 
 use crate::cli::jobs::list::counted;
+use crate::file_changes::FileChange;
 use crate::terminal::paint::one_line;
 
 /// The answer to a line.
@@ -29,7 +30,10 @@ struct StepWord {
 /// The line of a script that freezes the step which runs.
 pub const PAUSE: &str = "pause";
 
-const WORDS: [StepWord; 22] = [
+/// Front of the paths that are the runner's.
+const RUNNER_FILES: &[u8] = b"temp/_";
+
+const WORDS: [StepWord; 25] = [
     StepWord {
         names: &["n", "next"],
         argument: "",
@@ -168,6 +172,27 @@ const WORDS: [StepWord; 22] = [
         act: |session, _| Ok(StepAnswer::Said(processes(session))),
     },
     StepWord {
+        names: &[":skip"],
+        argument: "",
+        help: "leave the next step out, or let the step that failed count as skipped",
+        act: |session, _| {
+            session.skip()?;
+            Ok(StepAnswer::Moved(None))
+        },
+    },
+    StepWord {
+        names: &[":run"],
+        argument: "COMMAND",
+        help: "run a shell command, as !COMMAND does",
+        act: |session, text| shell(session, text),
+    },
+    StepWord {
+        names: &[":diff"],
+        argument: "[STEP] [A B]",
+        help: "show what a step changed, or how the files differ after two attempts of it",
+        act: |session, text| diff(session, text).map(StepAnswer::Said),
+    },
+    StepWord {
         names: &[":sync"],
         argument: "",
         help: "take up edits of the workflow and of your files now, as each command forward does",
@@ -291,6 +316,71 @@ fn checkpoints(session: &JobSession) -> String {
         return "There are no checkpoints: no step has run.".to_owned();
     }
     lines.join("\n")
+}
+
+/// Lines that complete at a stop: all words, and those that name a step with each of its names.
+pub fn completions(session: &JobSession) -> Vec<String> {
+    let names = WORDS.iter().flat_map(|word| word.names);
+    let mut all: Vec<String> = names.map(|name| (*name).to_owned()).collect();
+    for step in session.step_names() {
+        for word in [":goto", ":diff"] {
+            all.push(format!("{word} {step}"));
+        }
+    }
+    all
+}
+
+/// The patch of a step's last attempt, or between two attempts.
+fn diff(session: &JobSession, text: &str) -> Result<String, String> {
+    let numbers = |text: &str| -> Option<(u32, u32)> {
+        let (one, other) = text.trim().split_once(' ')?;
+        Some((one.parse().ok()?, other.trim().parse().ok()?))
+    };
+    let cut = text.rmatch_indices(' ').nth(1).map_or(0, |(at, _)| at);
+    let (step, pair) = match numbers(&text[cut..]) {
+        Some(pair) => (text[..cut].trim(), Some(pair)),
+        None => (text, None),
+    };
+    let attempts = session.attempts_of(step);
+    let last = attempts.last().ok_or_else(|| match step {
+        "" => "No step has run.".to_owned(),
+        step => format!(
+            "{step}: no such step has run; name it by its id, its name, or its number from 1"
+        ),
+    })?;
+    let (from, to) = match pair {
+        None => (last.before(), last.after()),
+        Some((one, other)) => {
+            let after = |number: u32| {
+                let found = attempts.iter().find(|attempt| attempt.number == number);
+                let known: Vec<String> =
+                    attempts.iter().map(|one| one.number.to_string()).collect();
+                found.map(|attempt| attempt.after()).ok_or_else(|| {
+                    let known = known.join(", ");
+                    format!(
+                        "{}: attempt {number} has not ended; there are: {known}",
+                        last.step.name
+                    )
+                })
+            };
+            (after(one)?, after(other)?)
+        }
+    };
+    let said = |error: backstitch_core::Error| error.to_string();
+    let engine = session.engine();
+    let mut patch = Vec::new();
+    for delta in engine.comparer().compare(from, to).map_err(said)? {
+        let change = FileChange::load(engine, &delta).map_err(said)?;
+        // the step did not make the files of the runner
+        if !change.path.starts_with(RUNNER_FILES) {
+            patch.extend(change.patch());
+        }
+    }
+    if patch.is_empty() {
+        return Ok("The files are equal.".to_owned());
+    }
+    let patch = String::from_utf8_lossy(&patch);
+    Ok(session.job().mask(patch.trim_end()))
 }
 
 fn processes(session: &JobSession) -> String {
