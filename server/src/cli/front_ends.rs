@@ -8,16 +8,29 @@ use clap::{Args, ValueEnum};
 
 use crate::cli::command::{DeclaredCommand, TerminalCommand, decides, reads, records};
 
-/// Record, rewind and undo a scripted agent in a scratch directory
+/// Record, rewind and undo a scripted agent in a scratch directory, or step back in a CI job
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  backstitch demo\n  backstitch demo --keep")]
+#[command(
+    after_help = "Examples:\n  backstitch demo\n  backstitch demo job\n  backstitch demo --keep"
+)]
 pub struct DemoArgs {
+    /// Subject [default: agent]
+    #[arg(value_name = "WHAT")]
+    pub subject: Option<DemoWord>,
     /// Keep the scratch directory
     #[arg(long)]
     pub keep: bool,
     /// Use and keep this directory, which must be empty or missing
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DemoWord {
+    /// The turns of an agent
+    Agent,
+    /// A CI job
+    Job,
 }
 
 impl TerminalCommand for DemoArgs {

@@ -1,9 +1,10 @@
 //! `backstitch demo`: the main features on real files. A scripted agent works through the real hook while
 //! a user edits by hand. Then its work is shown, rewound and restored, and every byte is checked. Owns the
-//! script; `agent` executes the tool calls, `scratch` holds the files.
+//! script; `agent` executes the tool calls, `scratch` holds the files. `job` is another script: a CI job that steps back.
 
 mod agent;
 mod editor;
+mod job;
 mod scratch;
 
 use std::io::Write;
@@ -59,8 +60,18 @@ const OTHER_COMMAND: &str = "echo 'Above 1023 PiB the number grows.' >> NOTES.md
 const BEFORE: (&str, &str) = ("src/render.rs", "//! By hand, before turn 2: reviewed.\n");
 const AFTER: (&str, &str) = ("src/line.rs", "//! By hand, after turn 2: keep this one.\n");
 
+/// The subject of a demo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DemoSubject {
+    /// The turns of an agent.
+    Agent,
+    /// A CI job that steps back.
+    Job,
+}
+
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
+    pub subject: DemoSubject,
     pub dir: Option<PathBuf>,
     pub keep: bool,
     pub color: bool,
@@ -84,7 +95,11 @@ pub fn run(options: &DemoOptions) -> Result<Report> {
         options,
         checks: Vec::new(),
     };
-    demo.run().with_context(|| {
+    let ran = match options.subject {
+        DemoSubject::Agent => demo.run(),
+        DemoSubject::Job => job::run(&mut demo),
+    };
+    ran.with_context(|| {
         if scratch.kept() {
             format!("the demo in {} failed", scratch.root().display())
         } else {

@@ -114,11 +114,7 @@ impl Scratch {
     }
 
     pub fn snapshot(&self) -> Result<TreeSnapshot> {
-        let mut tree = TreeSnapshot::default();
-        let root = self.workspace();
-        tree.read(&root, &root)
-            .with_context(|| format!("reading {}", root.display()))?;
-        Ok(tree)
+        TreeSnapshot::of(&self.workspace())
     }
 }
 
@@ -127,6 +123,23 @@ impl Scratch {
 pub struct TreeSnapshot(BTreeMap<String, Option<(bool, Vec<u8>)>>);
 
 impl TreeSnapshot {
+    /// The tree below a directory.
+    pub fn of(root: &Path) -> Result<Self> {
+        let mut tree = Self::default();
+        tree.read(root, root)
+            .with_context(|| format!("reading {}", root.display()))?;
+        Ok(tree)
+    }
+
+    /// The tree without a directory of its root.
+    #[must_use]
+    pub fn without(mut self, dir: &str) -> Self {
+        let below = format!("{dir}/");
+        self.0
+            .retain(|path, _| path != dir && !path.starts_with(&below));
+        self
+    }
+
     fn read(&mut self, root: &Path, dir: &Path) -> std::io::Result<()> {
         for entry in fs::read_dir(dir)? {
             let path = entry?.path();

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::cli::args::{Cli, CliCommand};
-use crate::cli::front_ends::{DemoArgs, LspArgs};
+use crate::cli::front_ends::{DemoArgs, DemoWord, LspArgs};
 use crate::cli::options::GlobalArgs;
 use crate::cli::store;
 use crate::terminal::error::{CliError, CliResult};
@@ -99,7 +99,12 @@ fn serve_agent(global: &GlobalArgs) -> CliResult<()> {
 }
 
 fn show_demo(options: DemoArgs, out: &Out) -> CliResult<()> {
+    let subject = match options.subject {
+        None | Some(DemoWord::Agent) => demo::DemoSubject::Agent,
+        Some(DemoWord::Job) => demo::DemoSubject::Job,
+    };
     let report = demo::run(&demo::DemoOptions {
+        subject,
         dir: options.dir,
         keep: options.keep,
         color: out.paint.color,

@@ -2,6 +2,7 @@
 
 mod attempts;
 mod conversation;
+mod demo;
 mod edits;
 mod freezing;
 mod hold;
