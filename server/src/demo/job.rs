@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
+use backstitch_core::launch;
 
 use super::scratch::TreeSnapshot;
 use super::{BOLD, DIM, Demo, USER, ensure_same};
@@ -117,21 +118,20 @@ fn make(project: &Path) -> Result<()> {
         fs::create_dir_all(file.parent().unwrap_or(project))?;
         fs::write(file, text)?;
     }
-    let author = [
-        "-c",
-        "user.name=demo",
-        "-c",
-        "user.email=demo@localhost",
-        "-c",
-        "commit.gpgSign=false",
-    ];
     for words in [
         &["init", "-q"][..],
         &["add", "-A"],
         &["commit", "-q", "-m", "start"],
     ] {
-        let mut git = Command::new("git");
-        git.args(author).args(words).current_dir(project);
+        let mut git = launch::program("git")?;
+        git.args(words).current_dir(project);
+        // nobody's settings
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1");
+        for person in ["AUTHOR", "COMMITTER"] {
+            git.env(format!("GIT_{person}_NAME"), "demo")
+                .env(format!("GIT_{person}_EMAIL"), "demo@localhost");
+        }
         let status = git.status().context("starting git, which the demo needs")?;
         ensure!(status.success(), "git {} failed: {status}", words.join(" "));
     }

@@ -181,6 +181,12 @@ impl StepTalk {
         screen.said(text);
     }
 
+    /// Writes a text from outside.
+    fn write_content(&self, text: &str) {
+        let mut screen = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
+        screen.said_content(text);
+    }
+
     fn say(&self, text: &str) -> CliResult<()> {
         if self.json {
             return answer(&JobStop {
@@ -188,7 +194,7 @@ impl StepTalk {
                 ..JobStop::default()
             });
         }
-        self.write(text);
+        self.write_content(text);
         Ok(())
     }
 
@@ -201,7 +207,7 @@ impl StepTalk {
             });
         }
         if let Some(notes) = notes {
-            self.write(&notes);
+            self.write_content(&notes);
         }
         self.write(&format!(
             "{} {}",
@@ -237,7 +243,7 @@ impl StepTalk {
             });
         }
         if let Some(text) = text {
-            self.write(text);
+            self.write_content(text);
         }
         self.write(&self.place_line(session));
         Ok(())

@@ -81,6 +81,14 @@ impl RunScreen {
         self.write(format!("{text}\n").as_bytes());
     }
 
+    /// The same for a text from outside, such as a value or a patch: on a terminal nothing in it acts.
+    pub fn said_content(&mut self, text: &str) {
+        self.live.end_progress();
+        let shown = self.live.content(text.as_bytes()).into_owned();
+        self.write(&shown);
+        self.write(b"\n");
+    }
+
     /// Shows the step that runs.
     fn progress(&mut self) {
         if let Some((began, name)) = self.running.as_ref().filter(|_| !self.silent) {

@@ -51,3 +51,18 @@ fn a_terminal_shows_the_place_and_completes() {
     terminal.type_in("q\r");
     terminal.expect_next("Logs and files");
 }
+
+/// A value with the signs of a terminal in it is shown, and does not act.
+#[test]
+fn values_do_not_act_on_the_terminal() {
+    let world = workflow(&job("- run: \"true\""));
+    let mut command = world.backstitch();
+    command.args(["job", "debug", "ci.yml", "-j", "build", "--yes"]);
+    command.env("TERM", "xterm");
+    let mut terminal = Terminal::sized(command, 40, 160);
+    terminal.expect_next("job> ");
+    terminal.type_in("fromJSON('\"a\\u001b]0;title\"')\r");
+    terminal.expect_next("a^[]0;title");
+    terminal.type_in("q\r");
+    terminal.expect_next("Logs and files");
+}

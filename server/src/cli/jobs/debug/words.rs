@@ -368,19 +368,19 @@ fn diff(session: &JobSession, text: &str) -> Result<String, String> {
     };
     let said = |error: backstitch_core::Error| error.to_string();
     let engine = session.engine();
-    let mut patch = Vec::new();
+    let mut patches = Vec::new();
     for delta in engine.comparer().compare(from, to).map_err(said)? {
         let change = FileChange::load(engine, &delta).map_err(said)?;
         // the step did not make the files of the runner
         if !change.path.starts_with(RUNNER_FILES) {
-            patch.extend(change.patch());
+            let patch = change.patch();
+            patches.push(String::from_utf8_lossy(&patch).into_owned());
         }
     }
-    if patch.is_empty() {
+    if patches.is_empty() {
         return Ok("The files are equal.".to_owned());
     }
-    let patch = String::from_utf8_lossy(&patch);
-    Ok(session.job().mask(patch.trim_end()))
+    Ok(session.job().mask(patches.concat().trim_end()))
 }
 
 fn processes(session: &JobSession) -> String {
