@@ -20,7 +20,7 @@ const PRINTS: &str = "yes 012345678901234567890123456789012345678901234567890123
 const OUTPUT_MEMORY: f64 = 64.0;
 
 /// Writes a workflow of one job with these scripts.
-fn write_workflow(root: &Path, name: &str, scripts: &[String]) -> Result<()> {
+pub fn write_workflow(root: &Path, name: &str, scripts: &[String]) -> Result<()> {
     let mut text = "on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n".to_owned();
     for script in scripts {
         writeln!(text, "      - run: {script}")?;
@@ -31,18 +31,18 @@ fn write_workflow(root: &Path, name: &str, scripts: &[String]) -> Result<()> {
 }
 
 /// Runs a command to its end, which must be a success.
-fn run(command: &mut Command) -> Result<()> {
+pub fn run(command: &mut Command) -> Result<()> {
     let output = command.output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{command:?}: {said}");
     Ok(())
 }
 
-/// act, where `tests/jobs/install.sh` has installed it.
-fn act() -> Option<PathBuf> {
+/// A program of `tests/jobs/install.sh`, where that has installed it.
+pub fn installed(path: &str) -> Option<PathBuf> {
     let cache = Path::new(env!("CARGO_MANIFEST_DIR")).join(".cache/jobs");
     let folder = std::env::var_os("BACKSTITCH_TEST_JOBS").map_or(cache, PathBuf::from);
-    Some(folder.join("bin/act")).filter(|act| act.exists())
+    Some(folder.join(path)).filter(|path| path.exists())
 }
 
 pub fn measure(report: &mut Report, programs: &Programs, count: u16, runs: usize) -> Result<()> {
@@ -78,7 +78,9 @@ fn steps(report: &mut Report, place: &Place<'_>, count: u16, runs: usize) -> Res
     let most = (times.1.median() * 1.2 + STEP_COST * f64::from(count)).round();
     let limit = "bash -e for each script";
     report.times(&steps, "job run", limit, &times, Goal::AtMost(most));
-    let Some(act) = act() else { return Ok(()) };
+    let Some(act) = installed("bin/act") else {
+        return Ok(());
+    };
     let by_act = || {
         timed(|| {
             let mut command = Command::new(&act);

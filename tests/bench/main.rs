@@ -33,6 +33,7 @@ mod day;
 mod editor;
 mod engine;
 mod floor;
+mod job_back;
 mod jobs;
 mod measure;
 mod place;
@@ -173,6 +174,7 @@ fn main() -> Result<()> {
     }
     if options.steps > 0 {
         jobs::measure(&mut report, &programs, options.steps, options.runs)?;
+        job_back::measure(&mut report, &programs, options.runs)?;
     }
     let load = [before, load()];
     if options.json {

@@ -78,6 +78,11 @@ impl<'p> Place<'p> {
         self.dir.path().join("beside").join(name)
     }
 
+    /// Returns a path in the directory of states.
+    pub fn state(&self, name: &str) -> PathBuf {
+        self.dir.path().join("state").join(name)
+    }
+
     /// Deletes all recorded history.
     pub fn forget(&self) -> Result<()> {
         let state = self.dir.path().join("state");

