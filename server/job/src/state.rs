@@ -133,6 +133,41 @@ impl StepOutcome {
 }
 
 impl JobState {
+    /// The state as JSON with sorted keys and without a clock, so that two runs of the same steps have equal texts.
+    pub fn canonical(&self) -> serde_json::Value {
+        let pairs = |pairs: &EnvVariables| -> serde_json::Value {
+            let all: std::collections::BTreeMap<_, _> = pairs.iter().collect();
+            serde_json::json!(all)
+        };
+        let mut steps = std::collections::BTreeMap::new();
+        for (scope, results) in &self.steps {
+            let mut all = std::collections::BTreeMap::new();
+            for (id, result) in results {
+                let one = serde_json::json!({
+                    "conclusion": result.conclusion,
+                    "outcome": result.outcome,
+                    "outputs": pairs(&result.outputs),
+                });
+                all.insert(id, one);
+            }
+            steps.insert(scope, all);
+        }
+        let kept: std::collections::BTreeMap<_, _> = self
+            .state
+            .iter()
+            .filter(|(_, values)| !values.is_empty())
+            .map(|(key, values)| (key, pairs(values)))
+            .collect();
+        serde_json::json!({
+            "env": pairs(&self.env),
+            "job": {"result": self.result, "status": self.status},
+            "path": self.path,
+            "post": self.post,
+            "state": kept,
+            "steps": steps,
+        })
+    }
+
     pub fn status(&self) -> StepOutcome {
         self.status.unwrap_or(StepOutcome::Success)
     }

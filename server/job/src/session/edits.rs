@@ -20,7 +20,7 @@ impl JobSession {
         if self.take_up_workflow() && matches!(self.stop, StopPlace::Before(_)) {
             self.stand();
         }
-        match self.seen.take_up(&mut self.run, &self.engine) {
+        match self.seen.take_up(&mut self.run, self.history.engine()) {
             Ok(notes) => self.notes.extend(notes),
             Err(reason) => self.notes.push(reason),
         }

@@ -1,12 +1,146 @@
-//! The history of a run's files.
+//! The history of a run's files: its job is a turn, and its steps are the calls of that turn.
 
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
+use backstitch_core::model::NodeId;
+use backstitch_core::restore::{Applied, Goal, Request, TimeMark};
 use backstitch_core::{Engine, OpenOptions, Workspace};
 
 use crate::place::RunPlace;
+use crate::report::StepPart;
+use crate::run::{PendingStep, StandingJob};
+use crate::workflow::StepAction;
 
-/// Opens the history of a run's files. A restore that was cut off is finished, or undone.
-pub(super) fn engine_of(place: &RunPlace) -> Result<Engine, String> {
-    let workspace = Workspace::run(&place.dir).map_err(|error| error.to_string())?;
-    let engine = Engine::open_with(&workspace, OpenOptions::SERVER);
-    engine.map_err(|error| error.to_string())
+/// The agent and the tool under which the history of a run has its steps.
+const AGENT: &str = "job";
+const STEP_TOOL: &str = "step";
+
+#[derive(Debug)]
+pub(super) struct RunHistory {
+    engine: Engine,
+    /// Id of the run, which its session in the history has.
+    run: String,
+    files: PathBuf,
+    /// The number of the last call, which its end has too.
+    calls: i64,
+}
+
+impl RunHistory {
+    /// Opens the history of a run's files. A restore that was cut off is finished, or undone.
+    pub fn open(place: &RunPlace) -> Result<RunHistory, String> {
+        let workspace = Workspace::run(&place.dir).map_err(|error| error.to_string())?;
+        let engine = Engine::open_with(&workspace, OpenOptions::SERVER);
+        Ok(RunHistory {
+            engine: engine.map_err(|error| error.to_string())?,
+            run: place.id.clone(),
+            files: place.files.clone(),
+            // a process that continues the run counts on
+            calls: seconds_now(),
+        })
+    }
+
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Begins the turn of the job.
+    pub fn job_begins(&mut self, job: &str) -> Result<(), String> {
+        self.record_event(EventKind::Prompt {
+            text: job.to_owned(),
+            synthetic: false,
+        })
+    }
+
+    pub fn step_begins(&mut self, step: &PendingStep, run: &StandingJob) -> Result<(), String> {
+        self.calls += 1;
+        self.record_event(EventKind::Before(self.call_of(step, run)))
+    }
+
+    pub fn step_ends(
+        &mut self,
+        step: &PendingStep,
+        run: &StandingJob,
+        failed: bool,
+    ) -> Result<(), String> {
+        self.record_event(EventKind::After {
+            call: self.call_of(step, run),
+            report: ToolReport::default(),
+            failed,
+        })
+    }
+
+    /// The checkpoint of the files as they were recorded last, and its moment in the log of times.
+    pub fn present(&self) -> Result<(NodeId, TimeMark), String> {
+        let node = self.engine.history().head();
+        let node = node.map_err(|error| error.to_string())?;
+        let node = node.ok_or_else(|| "The history of the run is empty.".to_owned())?;
+        let times = self.engine.times().mark();
+        Ok((node, times.map_err(|error| error.to_string())?))
+    }
+
+    /// Records the files as they are now.
+    pub fn record_files(&mut self) -> Result<(NodeId, TimeMark), String> {
+        let recorded = self.engine.capture_mut().record_changes();
+        recorded.map_err(|error| error.to_string())?;
+        self.present()
+    }
+
+    /// Files, directories, modes and times as at a checkpoint.
+    pub fn restore(&mut self, node: NodeId, times: TimeMark) -> Result<Applied, String> {
+        let mut request = Request::new(Goal::Rewind(node));
+        request.exact = true;
+        let applied = self.engine.restore_mut().apply(&request, None, &mut |_| {});
+        let applied = applied.map_err(|error| error.to_string())?;
+        let set = self.engine.times_mut().set(times);
+        set.map_err(|error| error.to_string())?;
+        Ok(applied)
+    }
+
+    fn record_event(&mut self, kind: EventKind) -> Result<(), String> {
+        let event = AgentEvent {
+            agent: AGENT.to_owned(),
+            session: self.run.clone(),
+            transcript: None,
+            prompt_id: None,
+            subagent: None,
+            cwd: Some(self.files.clone()),
+            process: None,
+            other_hooks: None,
+            name: String::new(),
+            kind,
+        };
+        let recorded = self.engine.capture_mut().record(&event);
+        recorded.map(drop).map_err(|error| error.to_string())
+    }
+
+    fn call_of(&self, step: &PendingStep, run: &StandingJob) -> ToolCall {
+        let text = match &step.step.action {
+            StepAction::Run { script, .. } => script.display(),
+            StepAction::Uses { uses, .. } => uses.value.clone(),
+            StepAction::Background(key) => key.value.clone(),
+        };
+        let input = serde_json::json!({
+            "description": step.name.name,
+            "command": run.mask(&text),
+        });
+        let part = match step.name.part {
+            StepPart::Pre => "pre-",
+            StepPart::Main => "",
+            StepPart::Post => "post-",
+        };
+        ToolCall {
+            id: Some(format!("{part}{}-{}", step.name.key(), self.calls)),
+            tool: STEP_TOOL.to_owned(),
+            input: input.to_string().into_bytes(),
+            effect: Effect::Any { background: false },
+        }
+    }
+}
+
+/// Seconds since 1970.
+pub(super) fn seconds_now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    i64::try_from(since.unwrap_or_default().as_secs()).unwrap_or(i64::MAX)
 }

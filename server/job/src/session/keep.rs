@@ -4,10 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 
-use backstitch_core::model::NodeId;
-use backstitch_core::restore::{Applied, Goal, Request, TimeMark};
-
-use crate::run::{KeptSecrets, PendingStep};
+use crate::run::KeptSecrets;
 
 use super::kept::{KeptStop, RunWork};
 use super::{JobSession, StopPlace};
@@ -42,31 +39,8 @@ impl JobSession {
             passed: self.points.passed().to_vec(),
             only: self.choice.words().to_vec(),
             undo: self.undo.clone(),
-            attempts: self.attempts.clone(),
+            attempts: self.attempts.all().to_vec(),
         }
-    }
-
-    /// The checkpoint of the files as they were recorded last, and its moment in the log of times.
-    pub(super) fn present(&self) -> Result<(NodeId, TimeMark), String> {
-        let node = self.engine.history().head();
-        let node = node.map_err(|error| error.to_string())?;
-        let node = node.ok_or_else(|| "The history of the run is empty.".to_owned())?;
-        let times = self.engine.times().mark();
-        Ok((node, times.map_err(|error| error.to_string())?))
-    }
-
-    /// Records the files as they are now.
-    pub(super) fn record_files(&mut self) -> Result<(NodeId, TimeMark), String> {
-        let recorded = self.engine.capture_mut().record_changes();
-        recorded.map_err(|error| error.to_string())?;
-        self.present()
-    }
-
-    /// True for a step that the user wants a point of.
-    pub(super) fn has_point(&mut self, step: &PendingStep) -> Result<bool, String> {
-        let run = &mut self.run;
-        let mut evaluate = |text: &str| run.evaluate_pending(text);
-        self.choice.has_point(&step.name, &mut evaluate)
     }
 
     /// Writes a line to the log of the points. Nothing depends on it.
@@ -75,20 +49,5 @@ impl JobSession {
         let mut options = fs::OpenOptions::new();
         let opened = options.create(true).append(true).mode(0o600).open(file);
         let _ = opened.and_then(|mut file| writeln!(file, "{}", self.run.mask(line)));
-    }
-
-    /// Files, directories, modes and times as at a checkpoint.
-    pub(super) fn restore_files(
-        &mut self,
-        node: NodeId,
-        times: TimeMark,
-    ) -> Result<Applied, String> {
-        let mut request = Request::new(Goal::Rewind(node));
-        request.exact = true;
-        let applied = self.engine.restore_mut().apply(&request, None, &mut |_| {});
-        let applied = applied.map_err(|error| error.to_string())?;
-        let set = self.engine.times_mut().set(times);
-        set.map_err(|error| error.to_string())?;
-        Ok(applied)
     }
 }

@@ -7,8 +7,9 @@ use crate::report::JobEnd;
 use crate::run::{JobRun, KeptJob, KeptSecrets, RunClose, RunProcess, StandingJob};
 use crate::step::left_processes::end_left_processes;
 
+use super::attempts::StepAttempts;
 use super::db::{KeptSession, RunDb};
-use super::history::engine_of;
+use super::history::RunHistory;
 use super::kept::RunWork;
 use super::points::{PointChoice, PointList};
 use super::{JobSession, Restored};
@@ -135,14 +136,14 @@ impl JobSession {
         choice: PointChoice,
     ) -> Result<(JobSession, Vec<String>), String> {
         let run = StandingJob::continued(run);
-        let engine = engine_of(run.place())?;
-        let mut session = JobSession::of(run, engine, db, choice);
+        let history = RunHistory::open(run.place())?;
+        let mut session = JobSession::of(run, history, db, choice);
         session.run.set_live_stop(kept.stop.stop);
         session.points = PointList::new(kept.points, kept.stop.at_last);
         session.points.set_passed(kept.stop.passed);
         session.cut = kept.cut;
         session.undo = kept.stop.undo;
-        session.attempts = kept.stop.attempts;
+        session.attempts = StepAttempts::new(kept.stop.attempts);
         let note = session.finish_work(kept.work, kept.stop.failed)?;
         session.save(&RunWork::Standing)?;
         Ok((session, note.into_iter().collect()))

@@ -19,7 +19,7 @@ pub struct UndoneRestore {
 impl JobSession {
     /// The present as a value: files are recorded first.
     pub(super) fn before_restore(&mut self) -> Result<BeforeRestore, String> {
-        let (node, times) = self.record_files()?;
+        let (node, times) = self.history.record_files()?;
         let kept = self.kept_stop();
         Ok(BeforeRestore {
             stop: kept.stop,
@@ -39,7 +39,7 @@ impl JobSession {
             return Err(reason.to_owned());
         }
         // the history keeps later changes
-        self.record_files()?;
+        self.history.record_files()?;
         self.save(&RunWork::Undo)?;
         self.finish_undo()
     }
@@ -49,7 +49,9 @@ impl JobSession {
         let Some(before) = self.undo.clone() else {
             return Ok(UndoneRestore { changed: 0 });
         };
-        let applied = self.restore_files(NodeId(before.node), TimeMark(before.times))?;
+        let applied = self
+            .history
+            .restore(NodeId(before.node), TimeMark(before.times))?;
         self.run.set_live_stop(before.stop);
         self.stood_since(before.at);
         self.points.give_back(std::mem::take(&mut self.cut));

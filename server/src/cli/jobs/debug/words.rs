@@ -215,7 +215,7 @@ const WORDS: [StepWord; 25] = [
         argument: "",
         help: "show the state of the job as JSON",
         act: |session, _| {
-            let text = session.canonical().to_string();
+            let text = session.job().state().canonical().to_string();
             Ok(StepAnswer::Said(session.job().mask(&text)))
         },
     },

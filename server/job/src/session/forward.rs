@@ -1,0 +1,271 @@
+//! Steps that run: each forward command makes a point before the step that it commits to.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use crate::report::{StepEnd, StepName};
+use crate::run::PendingStep;
+use crate::state::StepOutcome;
+
+use super::history::seconds_now;
+use super::kept::RunWork;
+use super::points::JobPoint;
+use super::restore::Restored;
+use super::{JobSession, StopPlace};
+
+/// Ways forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forward {
+    /// Over the next step, with all that is in it.
+    Over,
+    /// Into the steps of a composite action.
+    Into,
+    /// To the step after the composite action, or the end.
+    Out,
+    /// To the next step that fails, or the end.
+    On,
+}
+
+impl JobSession {
+    /// Goes forward. A step that fails ends it.
+    pub fn forward(&mut self, way: Forward) -> Result<(), String> {
+        self.stood_since(self.stood_since);
+        if let StopPlace::Frozen(frozen) = &self.stop {
+            let step = frozen.step.clone();
+            return self.go(way, step.depth(), Some(step));
+        }
+        self.take_up();
+        let passes_over = matches!(&self.stop, StopPlace::Before(step) if step.is_passed_over());
+        let has_failed = matches!(&self.stop, StopPlace::Failed(..));
+        if passes_over || has_failed {
+            self.stand();
+        }
+        if has_failed && matches!(&self.stop, StopPlace::End) {
+            // nothing runs after the failure
+            return Ok(());
+        }
+        let StopPlace::Before(first) = &self.stop else {
+            return Err("The job has ended: only a step back leads on.".to_owned());
+        };
+        let depth = first.depth();
+        self.go(way, depth, None)
+    }
+
+    /// Runs steps until the way ends, the frozen one first.
+    fn go(
+        &mut self,
+        way: Forward,
+        depth: usize,
+        mut frozen: Option<PendingStep>,
+    ) -> Result<(), String> {
+        loop {
+            // a frozen step ends as a whole
+            let (step, enters) = if let Some(frozen) = frozen.take() {
+                (frozen, false)
+            } else {
+                let StopPlace::Before(step) = &self.stop else {
+                    return Ok(());
+                };
+                let step = (**step).clone();
+                self.commit(&step)?;
+                let enters = matches!(way, Forward::Into | Forward::On) && step.may_be_entered();
+                (step, enters)
+            };
+            let ended = self.run_step(&step, enters)?;
+            if self.is_frozen(&step) {
+                return Ok(());
+            }
+            let is_paused = self.run.set_may_freeze(false);
+            if let Some((name, mut end)) = ended
+                && matches!(
+                    end.conclusion,
+                    StepOutcome::Failure | StepOutcome::Cancelled
+                )
+                && !(way == Forward::On && self.run.is_within_continued())
+            {
+                if end.conclusion == StepOutcome::Cancelled {
+                    // the person ended the step, not the job
+                    self.run.forgive_stop();
+                    self.run.set_conclusion(&name, StepOutcome::Failure);
+                    end.conclusion = StepOutcome::Failure;
+                }
+                self.stop = StopPlace::Failed(name, end);
+                self.stood_since = Instant::now();
+                return Ok(());
+            }
+            self.stand();
+            let StopPlace::Before(next) = &self.stop else {
+                return Ok(());
+            };
+            let is_there = match way {
+                Forward::Over | Forward::Into => true,
+                Forward::Out => next.depth() < depth,
+                Forward::On => false,
+            };
+            if is_there || is_paused {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Makes the point of a step that begins now (S1-001).
+    fn commit(&mut self, step: &PendingStep) -> Result<(), String> {
+        self.history.step_begins(step, &self.run)?;
+        (self.undo, self.cut) = (None, Vec::new());
+        let run = &mut self.run;
+        let mut evaluate = |text: &str| run.evaluate_pending(text);
+        if !self.choice.has_point(&step.name, &mut evaluate)? {
+            self.points.commit_without(&step.name.name);
+            return self.save(&RunWork::WithoutPoint(step.name.name.clone()));
+        }
+        let (node, times) = self.history.present()?;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let attempt = self.attempts.next(&step.name, self.points.all());
+        self.points.commit(JobPoint {
+            step: step.name.clone(),
+            node: node.0,
+            times: times.0,
+            live: self.run.live(),
+            created: i64::try_from(since.unwrap_or_default().as_micros()).unwrap_or(i64::MAX),
+            programs: self.run.programs(),
+            ended: self.run.ended(),
+            at: Instant::now(),
+            attempt,
+        });
+        for removed in self.points.keep(self.choice.keep) {
+            self.log(&format!(
+                "removed checkpoint before '{}': jobs.keep is {}",
+                removed.step.name, self.choice.keep
+            ));
+        }
+        let state = self.run.state();
+        let (env, path) = (state.env.len(), state.path.len());
+        let place = self.points.all().len() - 1;
+        self.log(&format!(
+            "checkpoint [{place}] before '{}': {env} variables, {path} directories of PATH, files {node}",
+            step.name.name
+        ));
+        self.save(&RunWork::Step)
+    }
+
+    /// Runs a step to its end, or into its first inner step. Returns its end.
+    fn run_step(
+        &mut self,
+        step: &PendingStep,
+        enters: bool,
+    ) -> Result<Option<(StepName, StepEnd)>, String> {
+        let depth = step.depth();
+        let is_own = |(name, _): &(StepName, StepEnd)| name.path.len() <= depth;
+        let began = seconds_now();
+        self.run.take_last();
+        self.run.set_may_freeze(true);
+        if self.run.frozen().is_some() {
+            self.run.thaw();
+        } else {
+            self.run.run_next();
+        }
+        let mut ended = self.run.take_last().filter(is_own);
+        while !enters && ended.is_none() && self.run.frozen().is_none() {
+            match self.run.pending() {
+                Some(inner) if inner.depth() > depth => {
+                    self.run.run_next();
+                    self.run.take_last();
+                }
+                _ => break,
+            }
+        }
+        if self.run.frozen().is_some() {
+            return Ok(None);
+        }
+        if ended.is_none() && !enters {
+            // leaving the composite action gives its end
+            self.run.pending();
+            ended = self.run.take_last();
+        }
+        let failed = matches!(&ended, Some((_, end)) if end.outcome == StepOutcome::Failure);
+        self.close_call(step, failed)?;
+        self.seen
+            .begin(&mut self.run, self.history.engine(), began)?;
+        Ok(ended)
+    }
+
+    /// Tells the history the end of a step, and keeps the start with its files.
+    pub(super) fn close_call(&mut self, step: &PendingStep, failed: bool) -> Result<(), String> {
+        self.history.step_ends(step, &self.run, failed)?;
+        let (after, _) = self.history.present()?;
+        self.attempts.note(&step.name, self.points.all(), after);
+        Ok(())
+    }
+
+    /// Runs the last step once more, with the files as they were before it.
+    pub fn again(&mut self) -> Result<Restored, String> {
+        self.points.check_last()?;
+        let restored = self.back(1)?;
+        self.forward(Forward::Over)?;
+        Ok(restored)
+    }
+
+    /// Runs the last step once more, with the files as they are now, and all else as at its first start.
+    pub fn retry(&mut self) -> Result<(), String> {
+        self.points.check_last()?;
+        let place = self.points.available().len().checked_sub(1);
+        let place = place.ok_or_else(|| "No step has run, so none can be run again.".to_owned())?;
+        let point = self.points.all()[place].clone();
+        self.kill_taken_back()?;
+        self.run.end_programs_after(point.programs);
+        self.run.set_live(point.live);
+        self.stood_since(point.at);
+        self.run.taken_back(point.ended);
+        self.points.restored(place);
+        self.take_up_workflow();
+        self.stand();
+        self.forward(Forward::Over)
+    }
+
+    /// Leaves out steps up to one, by its id, its name, or its number from 1.
+    pub fn go_to(&mut self, wanted: &str) -> Result<(), String> {
+        self.take_up();
+        let ahead = self.run.places_ahead();
+        let found = ahead
+            .iter()
+            .position(|(place, step)| crate::run::step_matches(step, *place, wanted));
+        if found.is_some() && matches!(self.stop, StopPlace::Frozen(_)) {
+            return Err("A step is frozen: let it continue (c), or end it (:kill), before steps are left out.".to_owned());
+        }
+        if let Some(count) = found {
+            self.stood_since(self.stood_since);
+            for _ in 0..count {
+                self.run.leave_out();
+            }
+            self.stand();
+            return Ok(());
+        }
+        let is_one = |point: &JobPoint| {
+            let number = point.step.path.first().map(|place| place + 1);
+            point.depth() == 1
+                && (point.step.id == wanted
+                    || point.step.name == wanted
+                    || wanted.parse() == Ok(number.unwrap_or_default()))
+        };
+        let place = self.points.all().iter().rposition(is_one).ok_or_else(|| {
+            format!("{wanted}: no such step; name it by its id, its name, or its number from 1")
+        })?;
+        self.restore(place).map(drop)
+    }
+
+    /// Leaves the next step out, or lets the step that failed count as skipped.
+    pub fn skip(&mut self) -> Result<(), String> {
+        match &self.stop {
+            StopPlace::Before(_) => {
+                self.stood_since(self.stood_since);
+                self.run.leave_out();
+                self.stand();
+                Ok(())
+            }
+            StopPlace::Failed(..) => self.set_outcome(StepOutcome::Skipped),
+            StopPlace::Frozen(_) => {
+                Err("A step is frozen: end it (:kill) before it is left out.".to_owned())
+            }
+            StopPlace::End => Err("The job has ended: no step is left.".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Steps back: files, times, environment, outputs and contexts are those of a point.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use backstitch_core::restore::Gap;
+
+use crate::run::StandingJob;
+
+use super::kept::RunWork;
+use super::points::JobPoint;
+use super::{JobSession, StopPlace};
+
+/// A restore of a point.
+#[derive(Clone, Debug)]
+pub struct Restored {
+    /// Place of the point in the list.
+    pub place: usize,
+    /// Files and directories that changed.
+    pub changed: usize,
+    /// Variables that changed.
+    pub variables: usize,
+    /// Paths that stayed as they were, each with the reason.
+    pub gaps: Vec<Gap>,
+    /// Steps after the point that have no point: they are undone, too.
+    pub passed: Vec<String>,
+}
+
+impl JobSession {
+    /// Goes so many points back.
+    pub fn back(&mut self, steps: usize) -> Result<Restored, String> {
+        let depth = match &self.stop {
+            StopPlace::Before(step) => step.depth(),
+            StopPlace::Frozen(frozen) => frozen.step.depth(),
+            StopPlace::Failed(name, _) => name.path.len(),
+            StopPlace::End => 1,
+        };
+        let available = self.points.available().len();
+        if available == 0 {
+            return Err("There is no checkpoint to go back to: no step has run.".to_owned());
+        }
+        let place = self.points.back(steps, depth).ok_or_else(|| {
+            format!("{steps} steps back are too many; checkpoints to go back to: {available}.")
+        })?;
+        self.restore(place)
+    }
+
+    /// Goes back to the point at this place.
+    pub fn restore(&mut self, place: usize) -> Result<Restored, String> {
+        let count = self.points.all().len();
+        let point = self.points.all().get(place).cloned().ok_or_else(|| {
+            format!(
+                "There is no checkpoint [{place}]: they have the numbers 0 to {}.",
+                count.saturating_sub(1)
+            )
+        })?;
+        self.kill_taken_back()?;
+        self.run.end_programs_after(point.programs);
+        self.undo = Some(self.before_restore()?);
+        self.cut.clear();
+        self.save(&RunWork::Restore(place))?;
+        self.finish_restore(place)
+    }
+
+    /// Restores a point, or does the rest of a restore that was cut off.
+    pub(super) fn finish_restore(&mut self, place: usize) -> Result<Restored, String> {
+        let missing = || format!("The checkpoint [{place}] is missing in the run.");
+        let point = self.points.all().get(place).cloned().ok_or_else(missing)?;
+        let applied = self.history.restore(point.node(), point.times())?;
+        let variables = differing(&self.run, &point);
+        self.run.set_live(point.live.clone());
+        self.stood_since(point.at);
+        self.run.taken_back(point.ended);
+        let (cut, passed) = self.points.restored(place);
+        self.cut = cut;
+        self.take_up_workflow();
+        self.stand();
+        self.log(&format!(
+            "restored checkpoint [{place}] before '{}'",
+            point.step.name
+        ));
+        self.save(&RunWork::Standing)?;
+        let mut gaps = applied.plan.gaps;
+        // pipes went with the times
+        gaps.retain(|gap| {
+            let path = gap
+                .path
+                .as_deref()
+                .map(|path| Path::new(OsStr::from_bytes(path)));
+            path.is_none_or(|path| {
+                self.history
+                    .engine()
+                    .root()
+                    .join(path)
+                    .symlink_metadata()
+                    .is_ok()
+            })
+        });
+        Ok(Restored {
+            place,
+            changed: applied.plan.actions.len(),
+            variables,
+            gaps,
+            passed,
+        })
+    }
+}
+
+/// Number of variables whose values a restore changes.
+fn differing(run: &StandingJob, point: &JobPoint) -> usize {
+    let (now, then) = (&run.state().env, &point.live.state.env);
+    let changed = now
+        .iter()
+        .filter(|(name, value)| then.get(name) != Some(value));
+    let gone = then.iter().filter(|(name, _)| now.get(name).is_none());
+    changed.count() + gone.count()
+}
