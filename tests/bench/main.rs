@@ -14,8 +14,8 @@
 //! - `--checkpoints N` is the length of the history for `log` (5000); 0 leaves the history out.
 //! - `--timeline N` is the length of the history of 200 branches whose pages are requested (100000); 0 leaves it out.
 //! - `--versions N` is the number of versions of the file for `blame` (500); 0 leaves it out.
-//! - `--edits N` is the number of changes of the long document whose lenses an editor requests, and in which a user
-//!   types (1000); 0 leaves it out.
+//! - `--edits N` is the number of changes of the long document in which a user types (1000). An editor requests its lenses. 0
+//!   leaves it out.
 //! - `--steps N` is the number of steps of the job of a workflow that is run (20); 0 leaves it out.
 //! - `--no-repl` leaves the REPL of a Python program out.
 //! - `--day` simulates a working day on each tree: 300 steps, 40 of them shell commands, 20 rewinds, an editor open.

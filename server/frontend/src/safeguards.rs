@@ -1,6 +1,5 @@
-//! Weaknesses of the record and of the breakpoints of a workspace, with the place that does it: hooks that are switched off
-//! or gone, variables of a project, agents that may decide, settings that an agent changed, and decisions that one tried
-//! to make. One list, which `status`, `doctor`, `setup --status` and the editors show. Reads only.
+//! Weaknesses of the record and of the breakpoints of a workspace, each with its place. Hooks may be switched off or gone, and
+//! variables may be those of a project. Agents may decide, change settings, or try to make a decision. One list, which `status`, `doctor`, `setup --status` and the editors show. Reads only.
 
 use std::path::{Path, PathBuf};
 

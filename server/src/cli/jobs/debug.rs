@@ -53,8 +53,8 @@ pub fn run(args: &JobDebugArgs, global: &GlobalArgs, out: &Out) -> CliResult<Exi
     run_stepping(run, &args.points, run.hold, global, out)
 }
 
-/// Runs jobs with checkpoints. `points`: the steps that have them, or none for all. `holds`: the jobs run until a step fails, and all
-/// of them may be held; else the one that is named stands before its first step.
+/// Runs jobs with checkpoints. `points`: the steps that have them; none: all. `holds`: the jobs run until a step fails. Without it the
+/// named job stands before its first step.
 pub fn run_stepping(
     args: &JobRunArgs,
     points: &[String],

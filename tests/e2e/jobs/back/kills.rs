@@ -44,7 +44,12 @@ fn position(answer: &Value) -> usize {
 fn is_whole(world: &World, job: &mut SteppedJob, at: usize, hint: &str) {
     let workspace = newest(world).join("files/work/work/work");
     let log = fs::read_to_string(workspace.join("log")).unwrap_or_default();
-    let expected: String = (0..at).map(|number| format!("{number}\n")).collect();
+    let numbers = |before: &str, after: &str| {
+        (0..at).fold(String::new(), |all, number| {
+            all + before + &number.to_string() + after
+        })
+    };
+    let expected = numbers("", "\n");
     assert_eq!(log, expected, "{hint}");
     for number in 0..STEPS {
         assert_eq!(
@@ -53,7 +58,7 @@ fn is_whole(world: &World, job: &mut SteppedJob, at: usize, hint: &str) {
             "d{number}: {hint}"
         );
     }
-    let counted: String = (0..at).map(|number| format!(".{number}")).collect();
+    let counted = numbers(".", "");
     let said = job.said("format('{0}', env.C)");
     assert_eq!(said, counted, "{hint}");
 }

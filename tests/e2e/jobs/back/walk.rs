@@ -188,10 +188,10 @@ impl Survivors {
 
     /// The place to which so many steps back lead from a depth.
     fn place(&self, steps: usize, depth: usize) -> Option<usize> {
-        let offered = (0..self.available())
+        let mut offered = (0..self.available())
             .rev()
             .filter(|place| self.points[*place].1.depth <= depth);
-        offered.skip(steps - 1).next()
+        offered.nth(steps - 1)
     }
 
     fn back(&mut self, place: usize) {
@@ -372,9 +372,9 @@ impl Walk {
             let last = self.left.points.len() - 1;
             self.left.back(last);
             self.is_at(&moment);
-        } else if first["checkpoints"].as_u64() > Some(self.left.available() as u64) {
-            self.went("n", moment, &first);
-        } else if place(&first) == "end" && moment.state.is_none() {
+        } else if first["checkpoints"].as_u64() > Some(self.left.available() as u64)
+            || place(&first) == "end" && moment.state.is_none()
+        {
             self.went("n", moment, &first);
         } else {
             self.is_at(&moment);

@@ -101,9 +101,9 @@ pub(crate) fn row(conn: &Connection, id: CallId) -> Result<Call> {
     .in_row(conn, || format!("row {} of table call", id.0))
 }
 
-/// Returns the call that may write and ran at a time that is known to `tick` microseconds: its agent, its tool and the number of
-/// its turn. The time is that of the last tick, so a call counts that was opened before the next one; the newest that ran at the
-/// time itself comes first. A call that was never closed counts for a day.
+/// Returns the agent, the tool and the turn's number of the call that may write and ran at a time. That time is of the last tick, so
+/// a call counts that was opened before the next one, `tick` microseconds later. The newest that ran at the time itself comes first.
+/// A call that was never closed counts for a day.
 pub(crate) fn at(
     conn: &Connection,
     time: i64,
@@ -593,7 +593,7 @@ mod tests {
         assert!(said.to_string().contains("row `x` of table call"), "{said}");
     }
 
-    /// A file's time is that of the last tick: a call counts that was opened in the tick after it, and may be closed in it, too.
+    /// A file's time is that of the last tick. A call counts that was opened in the tick after it, and also one that ended there.
     #[test]
     fn a_call_ran_at_the_time_of_a_file() {
         const TICK: i64 = 10_000;
