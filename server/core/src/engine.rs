@@ -171,8 +171,7 @@ impl Engine {
         self.progress = ProgressSink::default();
     }
 
-    /// For tests: sets the maximum time to wait for a recorder's answer.
-    #[doc(hidden)]
+    /// Sets the maximum time to wait for a recorder's answer, after which the tree is walked.
     pub fn wait_for_recorder(&mut self, recorder_timeout: Duration) {
         self.recorder_timeout = recorder_timeout;
     }

@@ -16,11 +16,12 @@ use crate::worktree::backed_content;
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::clean_index::CleanIndex;
 use crate::worktree::directories::NotedDirs;
-use crate::worktree::disk::{DiskEntry, Root, store_ahead};
+use crate::worktree::disk::{DiskEntry, Root, Stat, store_ahead};
 use crate::worktree::file_state;
 use crate::worktree::file_state::FileStates;
 use crate::worktree::ignore_rules::Excludes;
 use crate::worktree::ignored_paths;
+use crate::worktree::past_times;
 use crate::worktree::pending_saves::Pending;
 use crate::worktree::scan::{Findings, Found};
 
@@ -70,7 +71,37 @@ pub(crate) fn differences(
     here: Here,
     request: ScanRequest<'_>,
 ) -> Result<Findings> {
-    Ok(run_scan(store, root, here, request, false, &mut |_| {})?.findings)
+    let scanned = run_scan(store, root, here, request, false, &mut |_| {})?;
+    let mut findings = scanned.findings;
+    if root.has_past_times() {
+        let noted = scanned.noted_before.as_ref();
+        findings.late = late(store, here, noted, &scanned.known, &findings)?;
+    }
+    Ok(findings)
+}
+
+/// Paths of a run whose times or permission bits are not recorded yet: only a scan that records takes them in.
+fn late(
+    store: &Store,
+    here: Here,
+    noted_before: Option<&NotedDirs>,
+    known: &FileStates,
+    findings: &Findings,
+) -> Result<Vec<RelPath>> {
+    let has_time = |path: &RelPath, stat: &Stat| {
+        let known = known.get(path);
+        known.is_some_and(|known| known.stat.mtime == stat.mtime)
+    };
+    let touched = findings.stat_updates.iter();
+    let touched = touched.filter(|(path, stat)| !has_time(path, stat));
+    let touched = touched.map(|(path, _)| path.clone());
+    let noted = noted_before.map(|before| before.differences_to(&findings.noted_dirs));
+    let noted = noted.into_iter().flatten().map(|change| change.path);
+    let mut late: Vec<RelPath> = touched.chain(noted).collect();
+    if let Some(times) = &findings.dir_times {
+        late.extend(past_times::unrecorded_dirs(&store.conn, here.root, times)?);
+    }
+    Ok(late)
 }
 
 fn run_scan(

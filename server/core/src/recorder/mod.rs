@@ -464,6 +464,7 @@ fn scan_changes(
                     .filter(|item| item.reason == Reason::Unreadable)
                     .filter_map(|item| RelPath::new(&*item.path));
                 let differ = findings.found.iter().map(|found| found.path.clone());
+                let differ = differ.chain(findings.late);
                 state.dirty.scanned(moment, differ.chain(unreadable));
                 match &extent {
                     Extent::All => {

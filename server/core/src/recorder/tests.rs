@@ -221,3 +221,35 @@ fn no_event_of_a_burst_is_lost() {
     }
     assert_eq!(all.difference(&reported).count(), 0);
 }
+
+/// The times and permission bits of a run are in its record, too: a path whose content is as recorded stays touched until a scan
+/// has recorded them.
+#[test]
+fn times_and_modes_of_a_run_stay_touched_until_they_are_recorded() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut s = Scene::run(&[("a.txt", "a\n"), ("d/b.txt", "b\n"), ("e/c.txt", "c\n")]);
+    s.engine.capture_mut().record_changes().expect("recorded");
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    let file = std::fs::File::options()
+        .write(true)
+        .open(s.root.join("a.txt"));
+    file.and_then(|file| file.set_modified(later))
+        .expect("a time");
+    // a file that comes and goes changes the time of its directory alone
+    s.user("d/passing.txt", "made\n");
+    std::fs::remove_file(s.root.join("d/passing.txt")).expect("removed");
+    let mode = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(s.root.join("e"), mode).expect("a mode");
+    let changed = touched(&["a.txt", "d/passing.txt"], &["e"]);
+    let late = |s: &mut Scene| {
+        let findings = s.engine.capture_mut().catch_up(&changed, false);
+        let findings = findings.expect("a scan");
+        assert_eq!(findings.found.len(), 0, "the contents are as recorded");
+        let late: std::collections::BTreeSet<String> =
+            findings.late.iter().map(RelPath::display).collect();
+        late.into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(late(&mut s), ["a.txt", "d", "e"]);
+    s.engine.capture_mut().record_changes().expect("recorded");
+    assert_eq!(late(&mut s), [""; 0]);
+}

@@ -69,6 +69,23 @@ pub(crate) fn record_dirs(conn: &Connection, root: RootId, found: &DirTimes) -> 
     Ok(())
 }
 
+/// Directories whose times the log does not have yet as a scan found them.
+pub(crate) fn unrecorded_dirs(
+    conn: &Connection,
+    root: RootId,
+    found: &DirTimes,
+) -> Result<Vec<RelPath>> {
+    let mut all = gone(conn, root, found)?;
+    let mut known =
+        conn.prepare_cached("SELECT 1 FROM dir_time WHERE root = ?1 AND path = ?2 AND mtime = ?3")?;
+    for (dir, mtime) in &found.there {
+        if !known.exists(params![root, dir, mtime])? {
+            all.push(dir.clone());
+        }
+    }
+    Ok(all)
+}
+
 /// Sets the time of a directory.
 pub(crate) fn set_dir(conn: &Connection, root: RootId, dir: &RelPath, mtime: i64) -> Result<()> {
     conn.prepare_cached(

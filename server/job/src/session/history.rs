@@ -1,12 +1,12 @@
 //! The history of a run's files: its job is a turn, and its steps are the calls of that turn.
 
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
 use backstitch_core::model::NodeId;
 use backstitch_core::restore::{Applied, Goal, Request, TimeMark};
-use backstitch_core::{Engine, OpenOptions, Workspace};
+use backstitch_core::{Engine, OpenOptions, Recorder, Recording, Workspace};
 
 use crate::place::RunPlace;
 use crate::report::StepPart;
@@ -17,9 +17,14 @@ use crate::workflow::StepAction;
 const AGENT: &str = "job";
 const STEP_TOOL: &str = "step";
 
+/// Time to wait for the recorder, which lives in this process. A walk of a large tree takes longer.
+const RECORDER_TIMEOUT: Duration = Duration::from_millis(50);
+
 #[derive(Debug)]
 pub(super) struct RunHistory {
     engine: Engine,
+    /// Watches the files, so that a scan looks at those alone that a step has touched. Without it every scan walks the tree.
+    _recorder: Option<Recorder>,
     /// Id of the run, which its session in the history has.
     run: String,
     files: PathBuf,
@@ -32,8 +37,16 @@ impl RunHistory {
     pub fn open(place: &RunPlace) -> Result<RunHistory, String> {
         let workspace = Workspace::run(&place.dir).map_err(|error| error.to_string())?;
         let engine = Engine::open_with(&workspace, OpenOptions::SERVER);
+        let mut engine = engine.map_err(|error| error.to_string())?;
+        engine.wait_for_recorder(RECORDER_TIMEOUT);
+        let recording = Recording {
+            // each step records its own changes
+            records: false,
+            ..Recording::default()
+        };
         Ok(RunHistory {
-            engine: engine.map_err(|error| error.to_string())?,
+            engine,
+            _recorder: Recorder::start(&workspace, recording, |_| {}).ok(),
             run: place.id.clone(),
             files: place.files.clone(),
             // a process that continues the run counts on

@@ -67,6 +67,8 @@ pub(crate) struct Findings {
     pub materialized: Vec<Materialized>,
     /// Paths with the recorded image but another stat. The new stat is saved so that the file is not read again.
     pub stat_updates: Vec<(RelPath, Stat)>,
+    /// In a run, paths whose times or permission bits are not recorded yet as the scan found them, while their content may be.
+    pub late: Vec<RelPath>,
     /// Known paths that are on disk but were not visited by the walk: ignored, and still tracked.
     pub unvisited: Vec<RelPath>,
     /// Hard-linked files, which may be written through another name.
