@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use backstitch_core::model::RelPath;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -90,8 +91,46 @@ pub struct SourceTree {
     pub dir: String,
     /// The checkpoint that has its files; none until its step has ended.
     pub node: Option<i64>,
-    /// Digests of files that were taken up, by path; none for one that was removed.
-    pub taken: BTreeMap<String, Option<String>>,
+    /// Files and links as they were taken up, by path.
+    #[serde(with = "pairs")]
+    pub taken: BTreeMap<RelPath, TakenSource>,
+}
+
+/// A file or a link of the user's, as it was taken up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TakenSource {
+    Removed,
+    /// Digest of the content, and the bit of the owner.
+    #[serde(rename_all = "camelCase")]
+    File {
+        digest: String,
+        is_executable: bool,
+    },
+    /// The target.
+    Link(Vec<u8>),
+}
+
+/// A map as a list of pairs: a path is not a text, which a key of JSON has to be.
+mod pairs {
+    use super::{BTreeMap, Deserialize, Serialize};
+    use serde::{Deserializer, Serializer};
+
+    pub fn serialize<K: Serialize, V: Serialize, S: Serializer>(
+        map: &BTreeMap<K, V>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_seq(map)
+    }
+
+    pub fn deserialize<'a, K, V, D>(from: D) -> Result<BTreeMap<K, V>, D::Error>
+    where
+        K: Deserialize<'a> + Ord,
+        V: Deserialize<'a>,
+        D: Deserializer<'a>,
+    {
+        Ok(Vec::deserialize(from)?.into_iter().collect())
+    }
 }
 
 impl StepOutcome {

@@ -13,7 +13,7 @@ use crate::place::{WithPath, remove_tree};
 
 /// Directories below a root, each looked at once.
 #[derive(Debug)]
-pub(super) struct Directories {
+pub(crate) struct Directories {
     root: PathBuf,
     known: HashMap<PathBuf, bool>,
 }

@@ -21,6 +21,7 @@ use crate::place::RunPlace;
 use crate::place::environment::Host;
 use crate::repository::ProjectRepository;
 pub use call_file::{CallFile, CallPart, serve};
+pub(crate) use copy::Directories;
 use inputs::Inputs;
 
 /// One action of the table.

@@ -22,7 +22,7 @@ pub(crate) use remove::{empty_tree, remove_tree};
 pub(crate) use shims::{corepack_script, write_program};
 pub use size::disk_size;
 use write::link;
-pub(crate) use write::{WithPath, write_durably, write_for_run};
+pub(crate) use write::{WithPath, link_for_run, write_durably, write_for_run};
 
 use serde::{Deserialize, Serialize};
 

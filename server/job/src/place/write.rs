@@ -19,7 +19,7 @@ impl<T> WithPath<T> for io::Result<T> {
 
 /// Writes a private file as a whole: after a crash it has the old text or the new one.
 pub(crate) fn write_durably(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace(file, bytes, File::sync_all)?;
+    replace(file, |new| write_new(new, bytes)?.sync_all())?;
     match file.parent() {
         Some(dir) => File::open(dir)
             .and_then(|dir| dir.sync_all())
@@ -30,19 +30,23 @@ pub(crate) fn write_durably(file: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Writes a private file that only its run needs. A run does not outlive a crash of the machine, so nothing is synced.
 pub(crate) fn write_for_run(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace(file, bytes, |_| Ok(()))
+    replace(file, |new| write_new(new, bytes).map(drop))
 }
 
-fn replace(
-    file: &Path,
-    bytes: &[u8],
-    finish: impl FnOnce(&File) -> io::Result<()>,
-) -> io::Result<()> {
+/// Makes a link that only its run needs, in place of what has the name.
+pub(crate) fn link_for_run(file: &Path, target: &Path) -> io::Result<()> {
+    replace(file, |new| {
+        remove_old(new)?;
+        symlink(target, new)
+    })
+}
+
+/// Makes the new file under another name, and gives it its name then.
+fn replace(file: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(format!(".new.{}", std::process::id()));
     let new = file.with_file_name(name);
-    let written = write_new(&new, bytes).and_then(|written| finish(&written));
-    if let Err(error) = written.and_then(|()| fs::rename(&new, file)) {
+    if let Err(error) = make(&new).and_then(|()| fs::rename(&new, file)) {
         // the old file stays, and a part of the new one helps nobody
         let _ = fs::remove_file(&new);
         return Err(error).with_path(file);
@@ -52,10 +56,7 @@ fn replace(
 
 /// Writes a file that was not there: a link that a step made under its name is not followed.
 fn write_new(file: &Path, bytes: &[u8]) -> io::Result<File> {
-    match fs::remove_file(file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    remove_old(file)?;
     let mut options = OpenOptions::new();
     let mut new = options
         .create_new(true)
@@ -64,6 +65,14 @@ fn write_new(file: &Path, bytes: &[u8]) -> io::Result<File> {
         .open(file)?;
     new.write_all(bytes)?;
     Ok(new)
+}
+
+/// Removes what a process that was killed has left under a name.
+fn remove_old(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Makes a link. One that is there stays as it is.

@@ -21,7 +21,7 @@ const FILE: &str = "run.db";
 const SECRETS: &str = "secrets.json";
 
 /// The form of the tables. A run of another form is not continued.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 /// Time for which one process waits for another.
 const BUSY: Duration = Duration::from_secs(5);

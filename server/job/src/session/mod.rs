@@ -14,6 +14,7 @@ mod points;
 mod restore;
 mod resume;
 mod shell;
+mod source_merge;
 mod sources;
 mod undo;
 

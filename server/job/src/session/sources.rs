@@ -4,21 +4,25 @@
 //! step back brings it back with the files.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use backstitch_core::Engine;
-use backstitch_core::merge::{Favor, merge3};
-use backstitch_core::model::{NodeId, RelPath};
+use backstitch_core::model::{Image, NodeId, RelPath};
 use sha2::{Digest as _, Sha256};
 
+use crate::builtin::Directories;
 use crate::digest::hexadecimal;
-use crate::place::{create_private, write_for_run};
+use crate::place::{create_private, link_for_run, write_for_run};
 use crate::repository::ProjectRepository;
 use crate::repository::git::Git;
 use crate::run::StandingJob;
-use crate::state::SourceTree;
+use crate::state::{SourceTree, TakenSource};
+
+use super::source_merge::{EXECUTABLE, SourceEdit, SourceEntry, SourceSides};
 
 /// Directory in that of the run, with files as they were taken up.
 const TAKEN: &str = "sources";
@@ -26,32 +30,30 @@ const TAKEN: &str = "sources";
 /// Paths that a sentence names.
 const MAX_NAMES: usize = 5;
 
-/// Size and time of a file: it is read anew when one of them has changed.
-type SourceStat = (u64, i64, i64);
+/// Mode of a file that only the user has.
+const NEW_FILE: u32 = 0o644;
+
+/// Size and times of a file or a link: it is read anew when one of them has changed. Times are in seconds and nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SourceStat {
+    size: u64,
+    modified: (i64, i64),
+    /// Also changed by a new mode.
+    changed: (i64, i64),
+}
 
 /// Stat of a file that is compared by its content.
-const UNKNOWN: SourceStat = (u64::MAX, 0, 0);
+const UNKNOWN: SourceStat = SourceStat {
+    size: u64::MAX,
+    modified: (0, 0),
+    changed: (0, 0),
+};
 
-/// The user's files as they were seen last: their stat, and their digest; none for a file as the checkout brought it.
+/// The user's files and links as they were seen last: their stat, and how they were taken up; none for one as the checkout brought
+/// it.
 #[derive(Debug, Default)]
 pub(super) struct SeenSources {
-    files: BTreeMap<String, (SourceStat, Option<String>)>,
-}
-
-/// A change of a file in the run.
-enum SourceEdit {
-    Write(Vec<u8>, u32),
-    Remove,
-    Nothing,
-    /// Why the file stays as the run has it.
-    Conflict(&'static str),
-}
-
-/// The sides of a merge. None: there is no such file.
-struct SourceSides {
-    base: Option<Vec<u8>>,
-    ours: Option<Vec<u8>>,
-    theirs: Option<Vec<u8>>,
+    files: BTreeMap<RelPath, (SourceStat, Option<TakenSource>)>,
 }
 
 impl SeenSources {
@@ -75,7 +77,8 @@ impl SeenSources {
         sources.node = head.map(|node| node.0);
         self.files.clear();
         for (path, stat) in list(job.repository(), &job.place().dir)? {
-            let stat = if stat.1 < since { stat } else { UNKNOWN };
+            let is_old = stat.changed.0 < since;
+            let stat = if is_old { stat } else { UNKNOWN };
             self.files.insert(path, (stat, None));
         }
         job.state_mut().sources = Some(sources);
@@ -94,7 +97,7 @@ impl SeenSources {
         let Some(node) = sources.node.map(NodeId) else {
             return Ok(Vec::new());
         };
-        let now: BTreeMap<String, SourceStat> = list(job.repository(), &job.place().dir)?
+        let now: BTreeMap<RelPath, SourceStat> = list(job.repository(), &job.place().dir)?
             .into_iter()
             .collect();
         let mut run = SourceRun {
@@ -111,13 +114,13 @@ impl SeenSources {
             let stat = now.get(&path).copied();
             match run.take(&path, stat.is_some())? {
                 SourceEdit::Conflict(reason) => {
-                    conflicts.push(format!("{path} {reason}"));
+                    conflicts.push(format!("{} {reason}", path.display()));
                     continue;
                 }
-                SourceEdit::Write(..) | SourceEdit::Remove => taken.push(path.clone()),
+                SourceEdit::Write(..) | SourceEdit::Remove => taken.push(path.display()),
                 SourceEdit::Nothing => {}
             }
-            let base = run.sources.taken.get(&path).cloned().flatten();
+            let base = run.sources.taken.get(&path).cloned();
             self.files.insert(path, (stat.unwrap_or(UNKNOWN), base));
         }
         let target = run.target;
@@ -136,20 +139,15 @@ impl SeenSources {
         Ok(notes)
     }
 
-    /// Paths that may differ from the base.
-    fn changed(&self, now: &BTreeMap<String, SourceStat>, sources: &SourceTree) -> Vec<String> {
-        let gone = self
-            .files
-            .keys()
-            .filter(|path| !now.contains_key(*path) && sources.taken.get(*path) != Some(&None));
-        let mut paths: Vec<String> = gone.cloned().collect();
+    /// Paths that may differ from the base. Those that are gone come first: their names may be directories now.
+    fn changed(&self, now: &BTreeMap<RelPath, SourceStat>, sources: &SourceTree) -> Vec<RelPath> {
+        let gone = self.files.keys().filter(|path| {
+            !now.contains_key(*path) && sources.taken.get(*path) != Some(&TakenSource::Removed)
+        });
+        let mut paths: Vec<RelPath> = gone.cloned().collect();
         for (path, stat) in now {
             let seen = self.files.get(path).filter(|(seen, _)| seen == stat);
-            let is_same = match (seen, sources.taken.get(path)) {
-                (Some((_, None)), None) => true,
-                (Some((_, digest @ Some(_))), Some(base)) => digest == base,
-                _ => false,
-            };
+            let is_same = seen.is_some_and(|(_, taken)| taken.as_ref() == sources.taken.get(path));
             if !is_same {
                 paths.push(path.clone());
             }
@@ -175,58 +173,76 @@ struct SourceRun<'a> {
 
 impl SourceRun<'_> {
     /// Merges the edit of one file, and makes it the base. A conflict changes nothing.
-    fn take(&mut self, path: &str, is_there: bool) -> Result<SourceEdit, String> {
-        let said = |error: std::io::Error| format!("{path} cannot be taken up: {error}");
-        let source = self.root.join(path);
-        let file = self.target.join(path);
-        let theirs = is_there.then(|| fs::read(&source)).transpose();
-        let sides = SourceSides {
-            base: self.base(path, &file)?,
-            ours: regular(&file),
-            theirs: theirs.map_err(said)?,
+    fn take(&mut self, path: &RelPath, is_there: bool) -> Result<SourceEdit, String> {
+        let said =
+            |error: std::io::Error| format!("{} cannot be taken up: {error}", path.display());
+        let file = self.target.join(path.to_path());
+        let theirs = if is_there {
+            SourceEntry::read(&self.root.join(path.to_path()))
+        } else {
+            Ok(None)
         };
-        if sides.theirs == sides.base {
+        let theirs = match theirs {
+            Ok(theirs) => theirs.filter(|entry| *entry != SourceEntry::Other),
+            Err(error) => return Ok(SourceEdit::Conflict(format!("cannot be read: {error}"))),
+        };
+        let base = self.base(path, &file)?;
+        if theirs == base {
             return Ok(SourceEdit::Nothing);
         }
-        let edit = if is_below_link(&self.target, path) {
-            SourceEdit::Conflict("is below a link in the run")
-        } else if file.symlink_metadata().is_ok_and(|found| !found.is_file()) {
-            SourceEdit::Conflict("is not a file in the run")
-        } else {
-            edit_of(&sides, &source)
-        };
+        if is_below_link(&self.target, path) {
+            return Ok(SourceEdit::Conflict(
+                "is below a link in the run".to_owned(),
+            ));
+        }
+        let ours = SourceEntry::read(&file).map_err(said)?;
+        let sides = SourceSides { base, ours, theirs };
+        let edit = sides.edit();
         match &edit {
             SourceEdit::Conflict(_) => return Ok(edit),
-            SourceEdit::Write(bytes, mode) => {
-                let dir = file.parent().unwrap_or(&self.target);
-                fs::create_dir_all(dir).map_err(said)?;
-                write_for_run(&file, bytes).map_err(said)?;
-                fs::set_permissions(&file, fs::Permissions::from_mode(*mode)).map_err(said)?;
+            SourceEdit::Write(entry) => {
+                write(&file, sides.ours.as_ref(), entry).map_err(said)?;
             }
             SourceEdit::Remove => fs::remove_file(&file).map_err(said)?,
             SourceEdit::Nothing => {}
         }
-        let digest = match &sides.theirs {
-            None => None,
-            Some(bytes) => {
-                let digest = hexadecimal(&Sha256::digest(bytes));
+        let taken = match sides.theirs {
+            None | Some(SourceEntry::Other) => TakenSource::Removed,
+            Some(SourceEntry::Link(target)) => TakenSource::Link(target),
+            Some(SourceEntry::File {
+                bytes,
+                is_executable,
+            }) => {
+                let digest = hexadecimal(&Sha256::digest(&bytes));
                 create_private(&self.store).map_err(said)?;
-                write_for_run(&self.store.join(&digest), bytes).map_err(said)?;
-                Some(digest)
+                write_for_run(&self.store.join(&digest), &bytes).map_err(said)?;
+                TakenSource::File {
+                    digest,
+                    is_executable,
+                }
             }
         };
-        self.sources.taken.insert(path.to_owned(), digest);
+        self.sources.taken.insert(path.clone(), taken);
         Ok(edit)
     }
 
     /// The file as it was taken up last, or as the checkout brought it.
-    fn base(&self, path: &str, file: &Path) -> Result<Option<Vec<u8>>, String> {
+    fn base(&self, path: &RelPath, file: &Path) -> Result<Option<SourceEntry>, String> {
         match self.sources.taken.get(path) {
-            Some(None) => Ok(None),
-            Some(Some(digest)) => {
-                let kept = fs::read(self.store.join(digest));
-                kept.map(Some)
-                    .map_err(|error| format!("The earlier text of {path} cannot be read: {error}"))
+            Some(TakenSource::Removed) => Ok(None),
+            Some(TakenSource::Link(target)) => Ok(Some(SourceEntry::Link(target.clone()))),
+            Some(TakenSource::File {
+                digest,
+                is_executable,
+            }) => {
+                let kept = fs::read(self.store.join(digest)).map_err(|error| {
+                    let path = path.display();
+                    format!("The earlier text of {path} cannot be read: {error}")
+                })?;
+                Ok(Some(SourceEntry::File {
+                    bytes: kept,
+                    is_executable: *is_executable,
+                }))
             }
             None => {
                 let place = file.strip_prefix(&self.files).ok();
@@ -235,47 +251,68 @@ impl SourceRun<'_> {
                 };
                 let said = |error: backstitch_core::Error| error.to_string();
                 let image = self.engine.history().image_at(self.node, &place);
-                let content = image.map_err(said)?.content();
-                let bytes = content.map(|id| self.engine.content(&id));
-                bytes.transpose().map_err(said)
+                let image = image.map_err(said)?;
+                let content = image.content().map(|id| self.engine.content(&id));
+                let content = content.transpose().map_err(said)?;
+                Ok(content.map(|bytes| match image {
+                    Image::Symlink { .. } => SourceEntry::Link(bytes),
+                    Image::File { mode, .. } | Image::InGit { mode, .. } => SourceEntry::File {
+                        bytes,
+                        is_executable: mode & EXECUTABLE != 0,
+                    },
+                    Image::Absent | Image::Opaque(_) => SourceEntry::Other,
+                }))
             }
         }
     }
 }
 
-fn edit_of(sides: &SourceSides, source: &Path) -> SourceEdit {
-    let mode = fs::metadata(source).map_or(0o644, |found| found.mode() & 0o777);
-    match (&sides.base, &sides.ours, &sides.theirs) {
-        (_, ours, theirs) if ours == theirs => SourceEdit::Nothing,
-        (base, ours, Some(theirs)) if base == ours => SourceEdit::Write(theirs.clone(), mode),
-        (base, ours, None) if base == ours => SourceEdit::Remove,
-        (_, _, None) => SourceEdit::Conflict("is removed, and the run has changed it"),
-        (_, None, Some(_)) => SourceEdit::Conflict("is edited, and the run has removed it"),
-        (base, Some(ours), Some(theirs)) => {
-            let merged = merge3(
-                base.as_deref().unwrap_or_default(),
-                ours,
-                theirs,
-                Favor::Ours,
-            );
-            if merged.conflicts.is_empty() {
-                SourceEdit::Write(merged.bytes, mode)
-            } else {
-                SourceEdit::Conflict("is changed in the same lines by the run")
-            }
-        }
+/// Writes an entry in place of what the run has under its name. A file keeps its other bits.
+fn write(file: &Path, ours: Option<&SourceEntry>, entry: &SourceEntry) -> std::io::Result<()> {
+    if let Some(dir) = file.parent() {
+        fs::create_dir_all(dir)?;
     }
+    if ours.is_none() && file.is_dir() {
+        fs::remove_dir(file)?;
+    }
+    let (bytes, is_executable) = match entry {
+        SourceEntry::File {
+            bytes,
+            is_executable,
+        } => (bytes, *is_executable),
+        SourceEntry::Link(target) => {
+            return link_for_run(file, Path::new(OsStr::from_bytes(target)));
+        }
+        SourceEntry::Other => return Ok(()),
+    };
+    let (was, mode) = match ours {
+        Some(SourceEntry::File { bytes, .. }) => {
+            (Some(bytes), file.symlink_metadata()?.permissions().mode())
+        }
+        Some(SourceEntry::Link(_) | SourceEntry::Other) | None => (None, NEW_FILE),
+    };
+    // a new mode alone leaves the time as it was
+    if was != Some(bytes) {
+        write_for_run(file, bytes)?;
+    }
+    let mode = if is_executable {
+        mode | (mode & 0o444) >> 2
+    } else {
+        mode & !0o111
+    };
+    fs::set_permissions(file, fs::Permissions::from_mode(mode & 0o7777))
 }
 
 /// True if a name above the file is not a directory in the run.
-fn is_below_link(target: &Path, path: &str) -> bool {
-    let above = Path::new(path).ancestors().skip(1);
+fn is_below_link(target: &Path, path: &RelPath) -> bool {
+    let path = path.to_path();
+    let above = path.ancestors().skip(1);
     let mut found = above.filter_map(|dir| target.join(dir).symlink_metadata().ok());
     found.any(|found| !found.is_dir())
 }
 
-/// Tracked files, and those that are neither tracked nor ignored. Runs within the tree are left out.
-fn list(repository: &ProjectRepository, run: &Path) -> Result<Vec<(String, SourceStat)>, String> {
+/// Tracked files and links, and those that are neither tracked nor ignored. Runs within the tree are left out.
+fn list(repository: &ProjectRepository, run: &Path) -> Result<Vec<(RelPath, SourceStat)>, String> {
     if repository.git.is_none() {
         return Ok(Vec::new());
     }
@@ -290,31 +327,31 @@ fn list(repository: &ProjectRepository, run: &Path) -> Result<Vec<(String, Sourc
         .bytes(&["ls-files", "-z", "-c", "-o", "--exclude-standard"])
         .map_err(said)?;
     let runs = run.parent().unwrap_or(run);
+    let mut directories = Directories::below(&repository.root);
     let mut files = Vec::new();
     for path in all.split(|byte| *byte == 0) {
-        // a name that is not UTF-8 is left as the checkout brought it
-        let Ok(path) = std::str::from_utf8(path) else {
+        // a directory has a slash at its end
+        let Some(path) = RelPath::new(path) else {
             continue;
         };
-        let file: PathBuf = repository.root.join(path);
-        if path.is_empty() || file.starts_with(runs) {
+        let relative = path.to_path();
+        let file: PathBuf = repository.root.join(&relative);
+        let above = relative.parent().unwrap_or(Path::new(""));
+        if file.starts_with(runs) || !directories.are_real(above) {
             continue;
         }
         if let Ok(stat) = file.symlink_metadata()
-            && stat.is_file()
+            && (stat.is_file() || stat.is_symlink())
         {
-            files.push((
-                path.to_owned(),
-                (stat.len(), stat.mtime(), stat.mtime_nsec()),
-            ));
+            let stat = SourceStat {
+                size: stat.len(),
+                modified: (stat.mtime(), stat.mtime_nsec()),
+                changed: (stat.ctime(), stat.ctime_nsec()),
+            };
+            files.push((path, stat));
         }
     }
     Ok(files)
-}
-
-fn regular(file: &Path) -> Option<Vec<u8>> {
-    let is_file = file.symlink_metadata().is_ok_and(|found| found.is_file());
-    is_file.then(|| fs::read(file).ok()).flatten()
 }
 
 fn names(all: &[String]) -> String {

@@ -4,6 +4,7 @@ mod attempts;
 mod conversation;
 mod demo;
 mod edits;
+mod edits_of_kinds;
 mod freezing;
 mod hold;
 mod kills;

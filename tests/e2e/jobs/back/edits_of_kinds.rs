@@ -1,0 +1,199 @@
+//! Edits of links, of executable bits and of names that are not UTF-8 while a job stands.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::super::{job, workflow_with};
+use super::conversation::{Conversation, place_of};
+use crate::support::World;
+
+const STEPS: &str = "
+- uses: actions/checkout@v4
+- name: Build
+  run: echo built > out
+- name: Test
+  run: ./check
+- name: Last
+  run: \"true\"";
+
+/// A tree with a script that is not executable, two files, and a link.
+fn world() -> World {
+    let files = [
+        ("check", "#!/bin/sh\nexit 0\n"),
+        ("one", "1\n"),
+        ("two", "2\n"),
+    ];
+    let world = workflow_with(&job(STEPS), &files);
+    world.symlink("one", "link");
+    world
+}
+
+fn target(file: &Path) -> PathBuf {
+    fs::read_link(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+fn is_executable(file: &Path) -> bool {
+    fs::metadata(file).expect("a file").mode() & 0o111 == 0o111
+}
+
+/// A script that lacks its executable bit is mended by `chmod +x` alone. The time of the file stays as it was.
+#[test]
+fn an_executable_bit_is_taken_up() {
+    let world = world();
+    let mut talk = Conversation::begin(&world);
+    assert_eq!(talk.stop("c"), "failed Test");
+    let modified = || {
+        fs::metadata(talk.file("check"))
+            .expect("a file")
+            .mtime_nsec()
+    };
+    let before = modified();
+    world.set_mode("check", 0o755);
+    assert_eq!(modified(), before);
+    let answer = talk.ask(":retry");
+    assert_eq!(place_of(&answer), "before Last");
+    assert_eq!(answer["said"], "Your edits were taken up: check.");
+    assert!(is_executable(&talk.file("check")));
+    let taken = fs::metadata(talk.file("check")).expect("a file");
+    assert_eq!(taken.mtime_nsec(), before);
+    // the point before the step has the old bit, and the edit comes again
+    assert_eq!(talk.stop("b 2"), "before Build");
+    assert!(!is_executable(&talk.file("check")));
+    assert_eq!(talk.ask("n")["said"], "Your edits were taken up: check.");
+    // the bit is taken away, while the run has another text
+    talk.said("!echo '# run' >> check");
+    world.set_mode("check", 0o644);
+    assert_eq!(talk.stop("n"), "failed Test");
+    assert_eq!(talk.read("check"), "#!/bin/sh\nexit 0\n# run\n");
+    assert!(!is_executable(&talk.file("check")));
+    talk.end();
+}
+
+/// Links that are new, lead elsewhere, or take the place of a file are taken up. So is a file in the place of a link or a directory.
+#[test]
+fn links_are_taken_up() {
+    let world = world();
+    world.write("dir/inner", "inner\n");
+    let mut talk = Conversation::begin(&world);
+    assert_eq!(talk.stop("n"), "before Build");
+    assert_eq!(talk.stop("n"), "before Test");
+    assert_eq!(target(&talk.file("link")), Path::new("one"));
+    world.symlink("nowhere", "new");
+    world.remove("link");
+    world.symlink("two", "link");
+    world.remove("one");
+    world.symlink("two", "one");
+    fs::remove_dir_all(world.path("dir")).expect("removed");
+    world.write("dir", "a file\n");
+    let answer = talk.ask("n");
+    assert_eq!(
+        answer["said"],
+        "Your edits were taken up: dir/inner, dir, link, new, one."
+    );
+    assert_eq!(target(&talk.file("link")), Path::new("two"));
+    assert_eq!(target(&talk.file("new")), Path::new("nowhere"));
+    assert_eq!(target(&talk.file("one")), Path::new("two"));
+    assert_eq!(talk.read("dir"), "a file\n");
+    // a link becomes a file, another one a directory
+    world.remove("link");
+    world.write("link", "text\n");
+    world.remove("new");
+    world.write("new/file", "below\n");
+    world.remove("one");
+    assert_eq!(
+        talk.said(":sync"),
+        "Your edits were taken up: new, one, link, new/file."
+    );
+    assert_eq!(talk.read("link"), "text\n");
+    assert_eq!(talk.read("new/file"), "below\n");
+    assert!(!talk.file("one").exists());
+    assert_eq!(
+        talk.said(":sync"),
+        "Neither the workflow nor your files have changed."
+    );
+    assert_eq!(talk.stop("b 2"), "before Build");
+    assert_eq!(target(&talk.file("link")), Path::new("one"));
+    assert_eq!(talk.read("one"), "1\n");
+    assert_eq!(talk.read("dir/inner"), "inner\n");
+    talk.end();
+}
+
+/// What the run has made of a link or of a file stays, and the conflict is named.
+#[test]
+fn conflicts_of_links_are_named_and_left() {
+    let world = world();
+    let mut talk = Conversation::begin(&world);
+    assert_eq!(talk.stop("n"), "before Build");
+    talk.said(
+        "!ln -sf run link; ln -sf run one; echo run > two; rm check; mkdir check; touch check/x",
+    );
+    for name in ["link", "one", "two", "check"] {
+        world.remove(name);
+    }
+    world.symlink("mine", "link");
+    world.symlink("mine", "two");
+    world.write("one", "mine\n");
+    world.write("check", "mine\n");
+    let said = talk.said(":sync");
+    let named = "not taken up: check is not a file in the run, link leads elsewhere in the run, one is a link in the run, two is a \
+                 link now, and the run has changed it. Mend them in ";
+    assert!(said.contains(named), "{said}");
+    assert_eq!(target(&talk.file("link")), Path::new("run"));
+    assert_eq!(target(&talk.file("one")), Path::new("run"));
+    assert_eq!(talk.read("two"), "run\n");
+    assert!(talk.file("check/x").exists());
+    talk.end();
+}
+
+/// A path below a link of the user's is not a file of the tree: the link alone is taken up.
+#[test]
+fn nothing_below_a_link_is_taken_up() {
+    let world = world();
+    world.write("dir/inner", "inner\n");
+    world.git_ok(["add", "dir"]);
+    let mut talk = Conversation::begin(&world);
+    assert_eq!(talk.stop("n"), "before Build");
+    fs::rename(world.path("dir"), world.path("other")).expect("renamed");
+    world.symlink("other", "dir");
+    assert_eq!(
+        talk.said(":sync"),
+        "Your edits were taken up: dir/inner, dir, other/inner."
+    );
+    assert_eq!(target(&talk.file("dir")), Path::new("other"));
+    assert_eq!(talk.read("other/inner"), "inner\n");
+    talk.end();
+}
+
+/// A name that is not UTF-8 is edited, removed and made like others.
+#[test]
+fn names_that_are_not_utf_8_are_taken_up() {
+    let name = |bytes: &'static [u8]| Path::new(OsStr::from_bytes(bytes));
+    let (edited, gone, new) = (name(b"edited\xff"), name(b"gone\xfe"), name(b"n\xfdw"));
+    let world = world();
+    world.write(edited, "old\n");
+    world.write(gone, "gone\n");
+    let mut talk = Conversation::begin(&world);
+    assert_eq!(talk.stop("n"), "before Build");
+    assert_eq!(talk.stop("n"), "before Test");
+    let file = |talk: &Conversation, name: &Path| talk.file("").join(name);
+    assert!(file(&talk, gone).exists());
+    world.write(edited, "mine\n");
+    world.write(new, "new\n");
+    world.remove(gone);
+    let answer = talk.ask("n");
+    assert_eq!(place_of(&answer), "failed Test");
+    assert_eq!(
+        answer["said"],
+        "Your edits were taken up: gone\u{fffd}, edited\u{fffd}, n\u{fffd}w."
+    );
+    assert_eq!(fs::read(file(&talk, edited)).expect("a file"), b"mine\n");
+    assert_eq!(fs::read(file(&talk, new)).expect("a file"), b"new\n");
+    assert!(!file(&talk, gone).exists());
+    assert_eq!(talk.stop("b 2"), "before Build");
+    assert_eq!(fs::read(file(&talk, edited)).expect("a file"), b"old\n");
+    assert!(file(&talk, gone).exists());
+    talk.end();
+}
