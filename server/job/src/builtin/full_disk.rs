@@ -12,9 +12,8 @@ fn refused(fixture: &mut Fixture, name: &str, inputs: &[(&str, &str)]) -> String
     }
 }
 
-/// A run on a disk with room for about one megabyte, of which a step fills nearly all.
-fn nearly_full(test: &str) -> Option<Fixture> {
-    let mut fixture = Fixture::project();
+/// Puts the run of a project on a disk with room for one megabyte. None where no file system can be mounted.
+fn on_small_disk(test: &str, mut fixture: Fixture) -> Option<Fixture> {
     if !fixture.on_small_disk("1m") {
         eprintln!("skipped: {test}: no file system can be mounted");
         return None;
@@ -24,9 +23,11 @@ fn nearly_full(test: &str) -> Option<Fixture> {
 
 #[test]
 fn a_checkout_fails() {
-    let Some(mut fixture) = nearly_full("full_disk::a_checkout_fails") else {
+    // the one file: several are copied at a time, and the disk is full for each of them
+    let Some(mut fixture) = on_small_disk("full_disk::a_checkout_fails", Fixture::folder()) else {
         return;
     };
+    fixture.git(&["init", "-q"]);
     fixture.write("large", &"x".repeat(2 * 1024 * 1024));
     let reason = refused(&mut fixture, "actions/checkout", &[]);
     assert!(
@@ -38,7 +39,8 @@ fn a_checkout_fails() {
 
 #[test]
 fn j8_an_artifact_and_a_cache_are_not_there() {
-    let Some(mut fixture) = nearly_full("full_disk::j8_an_artifact_and_a_cache") else {
+    let test = "full_disk::j8_an_artifact_and_a_cache";
+    let Some(mut fixture) = on_small_disk(test, Fixture::project()) else {
         return;
     };
     fixture.output("head -c 600000 /dev/urandom > large");
