@@ -4,12 +4,14 @@
 mod attempts;
 mod by_hand;
 mod db;
+mod dir_watch;
 mod edits;
 mod forward;
 mod frozen;
 mod history;
 mod keep;
 mod kept;
+mod listing;
 mod points;
 mod restore;
 mod resume;

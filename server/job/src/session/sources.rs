@@ -3,25 +3,23 @@
 //! The base of a merge is the file as the checkout brought it, or as it was taken up last. It belongs to the state of the job, so a
 //! step back brings it back with the files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use backstitch_core::Engine;
 use backstitch_core::model::{Image, NodeId, RelPath};
 use sha2::{Digest as _, Sha256};
 
-use crate::builtin::Directories;
 use crate::digest::hexadecimal;
 use crate::place::{create_private, link_for_run, write_for_run};
-use crate::repository::ProjectRepository;
-use crate::repository::git::Git;
 use crate::run::StandingJob;
 use crate::state::{SourceTree, TakenSource};
 
+use super::listing::{SourceListing, SourceStat};
 use super::source_merge::{EXECUTABLE, SourceEdit, SourceEntry, SourceSides};
 
 /// Directory in that of the run, with files as they were taken up.
@@ -33,27 +31,14 @@ const MAX_NAMES: usize = 5;
 /// Mode of a file that only the user has.
 const NEW_FILE: u32 = 0o644;
 
-/// Size and times of a file or a link: it is read anew when one of them has changed. Times are in seconds and nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct SourceStat {
-    size: u64,
-    modified: (i64, i64),
-    /// Also changed by a new mode.
-    changed: (i64, i64),
-}
-
-/// Stat of a file that is compared by its content.
-const UNKNOWN: SourceStat = SourceStat {
-    size: u64::MAX,
-    modified: (0, 0),
-    changed: (0, 0),
-};
-
 /// The user's files and links as they were seen last: their stat, and how they were taken up; none for one as the checkout brought
 /// it.
 #[derive(Debug, Default)]
 pub(super) struct SeenSources {
     files: BTreeMap<RelPath, (SourceStat, Option<TakenSource>)>,
+    listing: SourceListing,
+    /// Paths that are compared at each question: those that were taken up once, and those that may differ from the base.
+    open: BTreeSet<RelPath>,
 }
 
 impl SeenSources {
@@ -76,10 +61,15 @@ impl SeenSources {
         let head = engine.history().head().map_err(|error| error.to_string())?;
         sources.node = head.map(|node| node.0);
         self.files.clear();
-        for (path, stat) in list(job.repository(), &job.place().dir)? {
+        self.open.clear();
+        self.listing.refresh(job.repository(), &job.place().dir)?;
+        for (path, stat) in self.listing.files() {
             let is_old = stat.changed.0 < since;
-            let stat = if is_old { stat } else { UNKNOWN };
-            self.files.insert(path, (stat, None));
+            if !is_old {
+                self.open.insert(path.clone());
+            }
+            let stat = if is_old { *stat } else { SourceStat::UNKNOWN };
+            self.files.insert(path.clone(), (stat, None));
         }
         job.state_mut().sources = Some(sources);
         Ok(())
@@ -97,9 +87,7 @@ impl SeenSources {
         let Some(node) = sources.node.map(NodeId) else {
             return Ok(Vec::new());
         };
-        let now: BTreeMap<RelPath, SourceStat> = list(job.repository(), &job.place().dir)?
-            .into_iter()
-            .collect();
+        let touched = self.listing.refresh(job.repository(), &job.place().dir)?;
         let mut run = SourceRun {
             root: job.repository().root.clone(),
             target: job.place().workspace.join(&sources.dir),
@@ -110,8 +98,9 @@ impl SeenSources {
             engine,
         };
         let (mut taken, mut conflicts) = (Vec::new(), Vec::new());
-        for path in self.changed(&now, &run.sources) {
-            let stat = now.get(&path).copied();
+        for path in self.changed(touched, &run.sources) {
+            self.open.insert(path.clone());
+            let stat = self.listing.files().get(&path).copied();
             match run.take(&path, stat.is_some())? {
                 SourceEdit::Conflict(reason) => {
                     conflicts.push(format!("{} {reason}", path.display()));
@@ -121,7 +110,8 @@ impl SeenSources {
                 SourceEdit::Nothing => {}
             }
             let base = run.sources.taken.get(&path).cloned();
-            self.files.insert(path, (stat.unwrap_or(UNKNOWN), base));
+            self.files
+                .insert(path, (stat.unwrap_or(SourceStat::UNKNOWN), base));
         }
         let target = run.target;
         job.state_mut().sources = Some(run.sources);
@@ -139,20 +129,32 @@ impl SeenSources {
         Ok(notes)
     }
 
-    /// Paths that may differ from the base. Those that are gone come first: their names may be directories now.
-    fn changed(&self, now: &BTreeMap<RelPath, SourceStat>, sources: &SourceTree) -> Vec<RelPath> {
-        let gone = self.files.keys().filter(|path| {
-            !now.contains_key(*path) && sources.taken.get(*path) != Some(&TakenSource::Removed)
-        });
-        let mut paths: Vec<RelPath> = gone.cloned().collect();
-        for (path, stat) in now {
-            let seen = self.files.get(path).filter(|(seen, _)| seen == stat);
-            let is_same = seen.is_some_and(|(_, taken)| taken.as_ref() == sources.taken.get(path));
-            if !is_same {
-                paths.push(path.clone());
+    /// Paths that may differ from the base, of those that were touched; none: of all. Those that are gone come first: their names may
+    /// be directories now.
+    fn changed(&self, touched: Option<BTreeSet<RelPath>>, sources: &SourceTree) -> Vec<RelPath> {
+        let now = self.listing.files();
+        let mut all: Vec<RelPath> = match touched {
+            Some(mut touched) => {
+                touched.extend(self.open.iter().cloned());
+                touched.extend(sources.taken.keys().cloned());
+                touched.into_iter().collect()
             }
-        }
-        paths
+            None => now.keys().chain(self.files.keys()).cloned().collect(),
+        };
+        all.retain(|path| {
+            let (seen, taken) = (self.files.get(path), sources.taken.get(path));
+            match (now.get(path), seen) {
+                (Some(stat), Some((seen, was_taken))) => {
+                    stat != seen || was_taken.as_ref() != taken
+                }
+                (Some(_), None) => true,
+                (None, Some(_)) => taken != Some(&TakenSource::Removed),
+                (None, None) => false,
+            }
+        });
+        all.sort_by_key(|path| (now.contains_key(path), path.clone()));
+        all.dedup();
+        all
     }
 }
 
@@ -309,49 +311,6 @@ fn is_below_link(target: &Path, path: &RelPath) -> bool {
     let above = path.ancestors().skip(1);
     let mut found = above.filter_map(|dir| target.join(dir).symlink_metadata().ok());
     found.any(|found| !found.is_dir())
-}
-
-/// Tracked files and links, and those that are neither tracked nor ignored. Runs within the tree are left out.
-fn list(repository: &ProjectRepository, run: &Path) -> Result<Vec<(RelPath, SourceStat)>, String> {
-    if repository.git.is_none() {
-        return Ok(Vec::new());
-    }
-    let said = |error| {
-        format!(
-            "The files of {} cannot be listed: {error}",
-            repository.root.display()
-        )
-    };
-    let git = Git::reading(&repository.root);
-    let all = git
-        .bytes(&["ls-files", "-z", "-c", "-o", "--exclude-standard"])
-        .map_err(said)?;
-    let runs = run.parent().unwrap_or(run);
-    let mut directories = Directories::below(&repository.root);
-    let mut files = Vec::new();
-    for path in all.split(|byte| *byte == 0) {
-        // a directory has a slash at its end
-        let Some(path) = RelPath::new(path) else {
-            continue;
-        };
-        let relative = path.to_path();
-        let file: PathBuf = repository.root.join(&relative);
-        let above = relative.parent().unwrap_or(Path::new(""));
-        if file.starts_with(runs) || !directories.are_real(above) {
-            continue;
-        }
-        if let Ok(stat) = file.symlink_metadata()
-            && (stat.is_file() || stat.is_symlink())
-        {
-            let stat = SourceStat {
-                size: stat.len(),
-                modified: (stat.mtime(), stat.mtime_nsec()),
-                changed: (stat.ctime(), stat.ctime_nsec()),
-            };
-            files.push((path, stat));
-        }
-    }
-    Ok(files)
 }
 
 fn names(all: &[String]) -> String {

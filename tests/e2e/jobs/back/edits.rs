@@ -224,3 +224,56 @@ fn conflicts_are_named_and_left() {
     assert_eq!(talk.ask("n")["said"], serde_json::Value::Null);
     talk.end();
 }
+
+/// Edits are found one after the other while a job stands: a watch spares the listing of all files, and misses none.
+#[test]
+fn each_edit_is_found_by_itself() {
+    let world = checks();
+    let mut talk = Conversation::begin(&world);
+    assert_eq!(talk.stop("n"), "before Build");
+    let nothing = "Neither the workflow nor your files have changed.";
+    let git = |args: &[&str]| drop(world.git_ok(args));
+    type Edit<'a> = (&'a str, &'a dyn Fn());
+    let edits: [Edit<'_>; 12] = [
+        ("src", &|| world.write("src", "other\n")),
+        ("new", &|| world.write("new", "new\n")),
+        ("kept, moved", &|| {
+            fs::rename(world.path("kept"), world.path("moved")).expect("renamed");
+        }),
+        ("d/e/file", &|| world.write("d/e/file", "1\n")),
+        ("d/e/file", &|| world.write("d/e/file", "2\n")),
+        ("d/e/file, f/e/file", &|| {
+            fs::rename(world.path("d"), world.path("f")).expect("renamed");
+        }),
+        ("f/e/file", &|| world.write("f/e/file", "3\n")),
+        (".gitignore", &|| {
+            world.write(".gitignore", "*.log\nlogs/\n");
+        }),
+        ("", &|| {
+            world.write("f/a.log", "ignored\n");
+            world.write("logs/b", "ignored\n");
+        }),
+        ("f/a.log", &|| git(&["add", "-f", "f/a.log"])),
+        ("f/a.log", &|| world.write("f/a.log", "tracked\n")),
+        ("gone", &|| {
+            fs::remove_file(world.path("gone")).expect("removed");
+        }),
+    ];
+    for (names, edit) in edits {
+        // without an edit nothing is found, and the watch stands
+        assert_eq!(talk.said(":sync"), nothing, "before {names}");
+        edit();
+        let expected = match names {
+            "" => nothing.to_owned(),
+            names => format!("Your edits were taken up: {names}."),
+        };
+        assert_eq!(talk.said(":sync"), expected);
+    }
+    assert_eq!(talk.read("f/a.log"), "tracked\n");
+    // the point of the next step has all of that
+    assert_eq!(talk.stop("n"), "before Test");
+    assert_eq!(talk.stop("b"), "before Build");
+    assert_eq!(talk.said(":sync"), nothing);
+    assert_eq!(talk.read("f/a.log"), "tracked\n");
+    talk.end();
+}
