@@ -152,6 +152,14 @@ impl Workspace {
         }
     }
 
+    /// The directory of the run whose files these are. None for the files of a user.
+    pub fn run_dir(&self) -> Option<&Path> {
+        match self.kind {
+            WorkspaceKind::Run => self.root.parent(),
+            WorkspaceKind::Project => None,
+        }
+    }
+
     /// Finds the run that a path lies in: only the user's own directory of runs has one.
     fn of_run(from: &Path) -> Option<Self> {
         // each hook asks, and hardly any path has the name

@@ -27,6 +27,7 @@ mod tests;
 use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
+use backstitch_job::place::holder;
 use backstitch_protocol::Effect;
 use clap::{CommandFactory, FromArgMatches};
 
@@ -84,8 +85,27 @@ pub fn run_held(command: HeldCommand, global: &GlobalArgs, out: &Out) -> CliResu
     command.run(&ControlContext::open(global, out)?)
 }
 
+/// Refuses to change the files or the history of a run that a debugger holds: its state is that of the files.
+fn refuse_held_run(command: &HistoryCommand, global: &GlobalArgs) -> CliResult<()> {
+    if command.declared().effect != Effect::Decides {
+        return Ok(());
+    }
+    let workspace = context::find(global)?;
+    let Some(dir) = workspace.run_dir() else {
+        return Ok(());
+    };
+    let Some(pid) = holder(dir)? else {
+        return Ok(());
+    };
+    let id = dir.file_name().unwrap_or_default().to_string_lossy();
+    let text = format!("process {pid} steps through the run {id}, whose files these are");
+    let hint = "use its words there (`b`, `:undo`), or end it; then give the command again";
+    Err(CliError::new(ExitKind::Refused, text).hint(hint))
+}
+
 /// Runs a command on the history.
 pub fn run_history(command: HistoryCommand, global: &GlobalArgs, out: &Out) -> CliResult<()> {
+    refuse_held_run(&command, global)?;
     let traits = command.traits();
     if traits.paged {
         out.page();

@@ -17,7 +17,7 @@ use std::io::{self, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-pub use record::{RunEntry, RunRecord, RunStatus, list, prune, remove};
+pub use record::{RunEntry, RunRecord, RunStatus, holder, list, prune, remove};
 pub(crate) use remove::{empty_tree, remove_tree};
 pub(crate) use shims::{corepack_script, write_program};
 pub use size::disk_size;

@@ -137,6 +137,11 @@ fn is_held(dir: &Path) -> io::Result<bool> {
     }
 }
 
+/// The process that holds a run. None: none does.
+pub fn holder(dir: &Path) -> io::Result<Option<u32>> {
+    Ok(is_held(dir)?.then(|| super::owner(dir)).flatten())
+}
+
 /// True for a name that a run's directory can have: no path, not hidden, with a number at its end.
 fn is_id(id: &str) -> bool {
     let number = id.rsplit_once('-').map_or("", |(_, number)| number);

@@ -66,6 +66,11 @@ impl RunHistory {
         })
     }
 
+    /// Ends the turn of the job: nothing of it writes to the files any longer.
+    pub fn job_ends(&mut self) -> Result<(), String> {
+        self.record_event(EventKind::Stop { background: false })
+    }
+
     pub fn step_begins(&mut self, step: &PendingStep, run: &StandingJob) -> Result<(), String> {
         self.calls += 1;
         self.record_event(EventKind::Before(self.call_of(step, run)))

@@ -165,7 +165,13 @@ impl JobSession {
     }
 
     /// Ends the job, with all that its steps left running. With a reason it has failed.
-    pub fn finish(self, reason: Option<String>) -> JobEnd {
+    pub fn finish(mut self, reason: Option<String>) -> JobEnd {
+        if let Err(error) = self.history.job_ends() {
+            // the result of the job does not depend on it
+            self.log(&format!(
+                "the end of the job is not in the history: {error}"
+            ));
+        }
         self.run.finish(reason)
     }
 

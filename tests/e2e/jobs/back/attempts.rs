@@ -1,6 +1,7 @@
 //! Attempts of steps, and the history of a run.
 
 use super::super::{job, workflow, workflow_with};
+use super::conversation::Conversation;
 use super::debug;
 use crate::support::World;
 
@@ -116,4 +117,73 @@ fn steps_are_those_of_the_history() {
     assert!(blame.contains("t1 step"), "{blame}");
     let diff = run(&["diff", "t1", "--", "work/work/work/out"]);
     assert!(diff.contains("+good"), "{diff}");
+}
+
+/// `undo` in a run that has ended undoes the last step back, and `redo` does it again. Both work in the job's workspace, too, although
+/// that is a repository itself. The turn has ended with the job.
+#[test]
+fn the_last_step_back_is_undone_later() {
+    let world = world();
+    let ran = debug(&world, &[":env MODE=good", "c", "b 2"]);
+    assert_eq!(ran.stop(2), "before Build");
+    let out = ran.workspace().join("out");
+    assert!(!out.exists());
+    for dir in [ran.place.join("files"), ran.workspace()] {
+        let run = |arguments: &[&str]| {
+            let mut command = world.backstitch();
+            let output = command.current_dir(&dir).args(arguments).output();
+            let output = output.expect("an output");
+            assert!(output.status.success(), "{arguments:?}: {output:?}");
+            String::from_utf8(output.stdout).expect("a text")
+        };
+        let plan = run(&["undo", "--dry-run"]);
+        assert!(plan.contains("Undo the rewind to c3"), "{plan}");
+        assert!(!plan.contains("has not ended"), "{plan}");
+        run(&["undo", "--yes"]);
+        assert_eq!(ran.file("out"), "source\ngood\n");
+        assert!(run(&["log", "--all"]).contains("undo"));
+        assert!(run(&["diff", "c3", "@"]).contains("+good"));
+        run(&["redo", "--yes"]);
+        assert!(!out.exists());
+    }
+}
+
+/// While a debugger holds the run, the history is read there, and commands that would change it name the debugger and its words.
+#[test]
+fn a_held_run_is_read_and_not_changed() {
+    let world = world();
+    let mut talk = Conversation::begin(&world);
+    talk.said(":env MODE=good");
+    assert_eq!(talk.stop("c"), "end");
+    assert_eq!(talk.stop("b"), "before Test");
+    let files = talk.place.join("files");
+    let run = |arguments: &[&str]| {
+        let mut command = world.backstitch();
+        let output = command.current_dir(&files).args(arguments).output();
+        output.expect("an output")
+    };
+    let reading: [&[&str]; 6] = [
+        &["log"],
+        &["show", "t1"],
+        &["diff", "t1"],
+        &["blame", "work/work/work/out"],
+        &["undo", "--dry-run"],
+        &["checkpoint", "-m", "mine"],
+    ];
+    for arguments in reading {
+        let output = run(arguments);
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+    }
+    for arguments in [&["undo", "--yes"][..], &["rewind", "t1", "--yes"], &["gc"]] {
+        let output = run(arguments);
+        let error = String::from_utf8_lossy(&output.stderr);
+        let reason = "steps through the run ci-build-1, whose files these are";
+        assert!(error.contains(reason), "{arguments:?}: {output:?}");
+        assert!(error.contains("`:undo`"), "{error}");
+        assert!(!output.status.success(), "{output:?}");
+    }
+    assert_eq!(talk.stop("c"), "end");
+    assert_eq!(talk.end(), 0);
+    let output = run(&["rewind", "c3", "--exact", "--yes"]);
+    assert!(output.status.success(), "{output:?}");
 }
