@@ -1,6 +1,6 @@
 //! The state of a job as a value: all that a step finds, but for files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use backstitch_core::model::RelPath;
 use indexmap::IndexMap;
@@ -68,6 +68,10 @@ pub type Results = BTreeMap<String, IndexMap<String, StepResult>>;
 pub struct JobState {
     /// Variables of the workflow, the job, and `GITHUB_ENV`.
     pub env: EnvVariables,
+    /// Variables as the workflow and the job declare them, above those of the user's file.
+    pub declared: EnvVariables,
+    /// Names of variables that a step or a person has set: no declaration changes them.
+    pub set_since: BTreeSet<String>,
     /// Directories before PATH, in the order in which they were added (S1-020).
     pub path: Vec<String>,
     /// The job's status so far; none is success (S1-022).
@@ -82,6 +86,15 @@ pub struct JobState {
     /// The user's working tree, as the last checkout of it brought it.
     #[serde(default)]
     pub sources: Option<SourceTree>,
+}
+
+/// Names of variables that another declaration concerns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeclaredChange {
+    /// Those that have the new value, or are gone.
+    pub taken: Vec<String>,
+    /// Those that stay, since a step or a person has set them.
+    pub kept: Vec<String>,
 }
 
 /// A working tree that a checkout brought, and the edits of it that were taken up since.
@@ -205,6 +218,45 @@ impl JobState {
             "state": kept,
             "steps": steps,
         })
+    }
+
+    /// Sets a variable for a step or a person.
+    pub fn set_variable(&mut self, name: &str, value: &str) {
+        self.env.set(name, value);
+        self.set_since.insert(name.to_owned());
+    }
+
+    /// Removes a variable for a person. False if there is none.
+    pub fn remove_variable(&mut self, name: &str) -> bool {
+        self.set_since.insert(name.to_owned());
+        self.env.remove(name)
+    }
+
+    /// Takes up another declaration: the variables that it changes, but for those that were set since.
+    pub fn declare(&mut self, declared: EnvVariables) -> DeclaredChange {
+        let mut change = DeclaredChange::default();
+        let gone = self.declared.iter().map(|(name, _)| name);
+        let gone = gone.filter(|name| declared.get(name).is_none());
+        let names = gone.chain(declared.iter().map(|(name, _)| name));
+        for name in names {
+            let value = declared.get(name);
+            if self.declared.get(name) == value {
+                continue;
+            }
+            if self.set_since.contains(name) {
+                change.kept.push(name.to_owned());
+                continue;
+            }
+            change.taken.push(name.to_owned());
+            match value {
+                Some(value) => self.env.set(name, value),
+                None => {
+                    self.env.remove(name);
+                }
+            }
+        }
+        self.declared = declared;
+        change
     }
 
     pub fn status(&self) -> StepOutcome {
@@ -445,6 +497,32 @@ mod tests {
         live = serde_json::from_str(&checkpoint).unwrap();
         assert_eq!(live.env.get("A"), Some("1"));
         assert_eq!(masks.apply("a hidden-word"), "a ***");
+    }
+
+    /// A declaration changes what nobody has set since, also where the value is that of the old declaration.
+    #[test]
+    fn a_declaration_changes_variables_that_nobody_has_set() {
+        let mut state = JobState::default();
+        let first = variables(
+            NameCase::Kept,
+            &[("A", "1"), ("B", "1"), ("C", "1"), ("D", "1"), ("E", "1")],
+        );
+        assert_eq!(state.declare(first).taken, ["A", "B", "C", "D", "E"]);
+        state.set_variable("B", "1");
+        state.set_variable("N", "set");
+        assert!(state.remove_variable("D"));
+        let before = state.clone();
+        let pairs = [("A", "2"), ("B", "2"), ("D", "2"), ("E", "1"), ("N", "2")];
+        let second = variables(NameCase::Kept, &pairs);
+        let change = state.declare(second.clone());
+        assert_eq!(change.taken, ["C", "A"]);
+        assert_eq!(change.kept, ["B", "D", "N"]);
+        let all: Vec<_> = state.env.iter().collect();
+        assert_eq!(all, [("A", "2"), ("B", "1"), ("E", "1"), ("N", "set")]);
+        assert_eq!(state.declare(second), DeclaredChange::default());
+        // the state of a checkpoint takes it up again
+        let json = serde_json::to_string(&before).unwrap();
+        assert_eq!(serde_json::from_str::<JobState>(&json).unwrap(), before);
     }
 
     #[test]

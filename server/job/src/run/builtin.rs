@@ -86,7 +86,7 @@ fn builtin_program(setup: &JobSetup, file: &CallFile) -> StepProgram {
 /// Takes over what an action has set.
 fn take_done(run: &mut JobRun, open: &OpenStep, done: ActionResult) -> Ran {
     for (name, value) in &done.environment {
-        run.state.env.set(name, value);
+        run.state.set_variable(name, value);
     }
     for directory in &done.path {
         run.state.prepend_path(directory);

@@ -12,6 +12,7 @@ use crate::template::TokenKind;
 use crate::workflow::{self, Body, StepsBody, Workflow, WorkflowStep};
 
 use super::frame::Frame;
+use super::job::JobRun;
 use super::standing::StandingJob;
 
 /// Place of steps that are no longer in the workflow. Their posts still run, under keys that no step has.
@@ -24,20 +25,13 @@ impl StandingJob {
         let mut notes = Vec::new();
         match self.read_anew() {
             Ok(Some((workflow, body))) => {
-                if body.env != self.run.setup.body.env
-                    || workflow.env != self.run.setup.workflow.env
-                {
-                    notes.push(
-                        "The variables of the workflow and of the job are set at the start alone: `:env NAME=VALUE` sets one now."
-                            .to_owned(),
-                    );
-                }
                 self.run.setup.workflow = Arc::new(workflow);
                 self.run.setup.body = Arc::new(body);
             }
             Ok(None) => {}
             Err(reason) => notes.push(format!("{reason} The steps stay as they were.")),
         }
+        notes.extend(take_up_variables(&mut self.run));
         let steps = Arc::new(self.run.setup.body.steps.clone());
         if let Some(top) = self.run.frames.first()
             && *top.steps != *steps
@@ -97,6 +91,28 @@ impl StandingJob {
         top.next = new_next;
         notes
     }
+}
+
+/// Gives the variables of the workflow and of the job the values of a run that begins now, but for those that were set since.
+fn take_up_variables(run: &mut JobRun) -> Vec<String> {
+    let (workflow, body) = (&run.setup.workflow, &run.setup.body);
+    let declared = match run.setup.declared(workflow, body) {
+        Ok(declared) => declared,
+        Err(reason) => return vec![format!("{reason} The variables stay as they were.")],
+    };
+    let change = run.state.declare(declared);
+    let mut notes = Vec::new();
+    if !change.taken.is_empty() {
+        let names = change.taken.join(", ");
+        notes.push(format!("Variables of the workflow were taken up: {names}."));
+    }
+    if !change.kept.is_empty() {
+        let names = change.kept.join(", ");
+        notes.push(format!(
+            "Variables of the workflow that a step or you have set since stay: {names}. `:env NAME=VALUE` sets one."
+        ));
+    }
+    notes
 }
 
 /// The places of the old steps in the new list.

@@ -114,6 +114,40 @@ impl std::fmt::Debug for JobRun {
     }
 }
 
+impl JobSetup {
+    /// The variables of a workflow and of its job, above those of the user's file. They are those of a job at its beginning.
+    pub(super) fn declared(
+        &self,
+        workflow: &Workflow,
+        body: &StepsBody,
+    ) -> Result<EnvVariables, String> {
+        let mut state = JobState {
+            env: self.options.env.clone(),
+            ..JobState::default()
+        };
+        for env in [&workflow.env, &body.env].into_iter().flatten() {
+            let at = At::outside(&self.facts, &state, &self.place.workspace);
+            let set = expand_variables(env, &at)
+                .map_err(|error| self.template_error(&workflow.file, &error))?;
+            let set = set.iter();
+            let set: EnvVariables = set
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect();
+            state.env.extend(set.iter());
+        }
+        Ok(state.env)
+    }
+
+    fn template_error(&self, file: &str, error: &crate::template::ExpandError) -> String {
+        let start = error.range.start;
+        let message = self.masks.apply(&error.message);
+        format!(
+            "The template is not valid. {file} (Line: {}, Col: {}): {message}",
+            start.line, start.column
+        )
+    }
+}
+
 impl JobRun {
     /// A job at its beginning: the variables of the workflow and of the job are evaluated.
     pub fn new(setup: JobSetup) -> Result<JobRun, String> {
@@ -132,10 +166,7 @@ impl JobRun {
                 deadline: None,
                 composite: None,
             }],
-            state: JobState {
-                env: setup.options.env.clone(),
-                ..JobState::default()
-            },
+            state: JobState::default(),
             posts: BTreeMap::new(),
             leftovers: Vec::new(),
             programs: 0,
@@ -160,14 +191,8 @@ impl JobRun {
             };
             run.state.set_result("", &id, result);
         }
-        for env in [&workflow.env, &body.env].into_iter().flatten() {
-            let set = expand_variables(env, &run.at())
-                .map_err(|error| run.template_error(&workflow.file, &error))?;
-            run.state.env.extend(
-                set.iter()
-                    .map(|(name, value)| (name.as_str(), value.as_str())),
-            );
-        }
+        let declared = run.setup.declared(&workflow, &body)?;
+        run.state.declare(declared);
         let minutes = body
             .timeout_minutes
             .as_ref()
@@ -293,12 +318,7 @@ impl JobRun {
         file: &str,
         error: &crate::template::ExpandError,
     ) -> String {
-        let start = error.range.start;
-        let message = self.setup.masks.apply(&error.message);
-        format!(
-            "The template is not valid. {file} (Line: {}, Col: {}): {message}",
-            start.line, start.column
-        )
+        self.setup.template_error(file, error)
     }
 
     /// The outputs of the job. One that may have a secret is left out, as on GitHub.

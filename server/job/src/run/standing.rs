@@ -207,7 +207,7 @@ impl StandingJob {
             }
         } else {
             self.run.state.path.clear();
-            self.run.state.env.set("PATH", path);
+            self.run.state.set_variable("PATH", path);
         }
     }
 

@@ -416,7 +416,7 @@ impl JobRun {
         output.close();
         drop(output);
         for (name, value) in asked.env.iter().chain(&written.env) {
-            self.state.env.set(name, value);
+            self.state.set_variable(name, value);
         }
         for directory in asked.path.iter().chain(&written.path) {
             self.state.prepend_path(directory);

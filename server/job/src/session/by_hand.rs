@@ -14,7 +14,7 @@ impl JobSession {
 
     /// Sets a variable of the environment for the steps that follow.
     pub fn set_variable(&mut self, name: &str, value: &str) {
-        self.run.state_mut().env.set(name, value);
+        self.run.state_mut().set_variable(name, value);
         self.refresh();
     }
 

@@ -56,13 +56,13 @@ impl JobSession {
             if name == "PATH" {
                 self.run.set_path(value);
             } else {
-                self.run.state_mut().env.set(name, value);
+                self.run.state_mut().set_variable(name, value);
             }
             end.set.push(name.clone());
         }
         for (name, _) in &ran.environment {
             let is_there = pairs.iter().any(|(known, _)| known == name);
-            if !is_there && self.run.state_mut().env.remove(name) {
+            if !is_there && self.run.state_mut().remove_variable(name) {
                 end.set.push(name.clone());
             }
         }

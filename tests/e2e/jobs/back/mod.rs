@@ -13,6 +13,7 @@ mod scenarios;
 mod second_runs;
 mod stepped;
 mod terminal;
+mod variables;
 mod walk;
 
 use std::collections::BTreeMap;
