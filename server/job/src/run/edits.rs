@@ -11,86 +11,77 @@ use crate::state::JobState;
 use crate::template::TokenKind;
 use crate::workflow::{self, Body, StepsBody, Workflow, WorkflowStep};
 
+use super::additions::{KnownParts, SeenWorkflow};
 use super::frame::Frame;
-use super::job::JobRun;
+use super::job::{JobRun, JobSetup};
+use super::listing::steps_listing;
 use super::standing::StandingJob;
 
 /// Place of steps that are no longer in the workflow. Their posts still run, under keys that no step has.
 const REMOVED: usize = 10_000;
 
 impl StandingJob {
-    /// Reads the workflow anew if its text has changed, and lets the steps ahead take it up. Returns sentences for people. A text
-    /// with problems changes nothing.
-    pub fn take_up_workflow(&mut self) -> Vec<String> {
-        let mut notes = Vec::new();
-        match self.read_anew() {
+    /// Reads the workflow anew if its text has changed. A text with problems changes nothing.
+    pub fn workflow(&mut self) -> &mut SeenWorkflow {
+        let (setup, seen) = (&mut self.run.setup, &mut self.seen);
+        match read_anew(setup, seen) {
             Ok(Some((workflow, body))) => {
-                self.run.setup.workflow = Arc::new(workflow);
-                self.run.setup.body = Arc::new(body);
+                let listing = |body: &StepsBody| steps_listing(body, &setup.options.actions);
+                let known = seen.known.take();
+                let known = known.unwrap_or_else(|| KnownParts::of(&listing(&setup.body)));
+                let text = seen.text.as_deref().unwrap_or_default();
+                seen.additions = known.additions(listing(&body), text);
+                seen.known = Some(known);
+                setup.workflow = Arc::new(workflow);
+                setup.body = Arc::new(body);
             }
             Ok(None) => {}
-            Err(reason) => notes.push(format!("{reason} The steps stay as they were.")),
+            Err(reason) => seen.problem = Some(format!("{reason} The steps stay as they were.")),
         }
+        seen
+    }
+
+    /// Reads the workflow anew if its text has changed, and lets the steps ahead and the variables take it up. Returns sentences for
+    /// people.
+    pub fn take_up_workflow(&mut self) -> Vec<String> {
+        let mut notes: Vec<String> = self.workflow().take_problem().into_iter().collect();
         notes.extend(take_up_variables(&mut self.run));
         let steps = Arc::new(self.run.setup.body.steps.clone());
         if let Some(top) = self.run.frames.first()
             && *top.steps != *steps
         {
-            notes.extend(self.take_up_steps(&steps));
+            notes.extend(take_up_steps(&mut self.run, &steps));
         }
         notes
     }
+}
 
-    /// The workflow and the job, if the text has changed since it was read last. Err: a sentence about its problems.
-    fn read_anew(&mut self) -> Result<Option<(Workflow, StepsBody)>, String> {
-        let file = self.run.setup.workflow.file.clone();
-        let path = self.run.setup.repository.root.join(&file);
-        let text = fs::read_to_string(&path).map_err(|error| error.to_string());
-        if self.workflow_text.as_ref() == Some(&text) {
-            return Ok(None);
-        }
-        self.workflow_text = Some(text.clone());
-        let text = text.map_err(|error| format!("{file} cannot be read: {error}."))?;
-        let (workflow, problems) = workflow::read(&file, &text);
-        let Some(workflow) = workflow else {
-            let all: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            return Err(format!("The workflow has problems: {}.", all.join("; ")));
-        };
-        let id = self.run.setup.name.id.clone();
-        let job = workflow.jobs.iter().find(|job| job.id.value == id);
-        let job = job.ok_or_else(|| format!("The job {id} is no longer in {file}."))?;
-        let Body::Steps(body) = &job.body else {
-            return Err(format!("The job {id} in {file} has no steps now."));
-        };
-        let body = body.as_ref().clone();
-        Ok(Some((workflow, body)))
+/// The workflow and the job, if the text has changed since it was read last. Err: a sentence about its problems.
+fn read_anew(
+    setup: &JobSetup,
+    seen: &mut SeenWorkflow,
+) -> Result<Option<(Workflow, StepsBody)>, String> {
+    let file = setup.workflow.file.clone();
+    let path = setup.repository.root.join(&file);
+    let text = fs::read_to_string(&path).map_err(|error| error.to_string());
+    if seen.text == text {
+        return Ok(None);
     }
-
-    fn take_up_steps(&mut self, new: &Arc<Vec<WorkflowStep>>) -> Vec<String> {
-        let top = &self.run.frames[0];
-        let (old, next) = (Arc::clone(&top.steps), top.next);
-        let matched = matched(&old, new);
-        let last = matched[..next].iter().flatten().max();
-        let new_next = last.map_or(0, |last| last + 1);
-        let notes = notes(&old, new, &matched, next, new_next);
-        let place_of = |place: usize| -> usize {
-            let found = matched.get(place).copied().flatten();
-            found.unwrap_or(REMOVED + place)
-        };
-        rename(&mut self.run.state, &old, new, &matched, &place_of);
-        let posts = std::mem::take(&mut self.run.posts);
-        for (key, mut post) in posts {
-            move_path(&mut post.open.name.path, &place_of);
-            self.run.posts.insert(moved_key(&key, &place_of), post);
-        }
-        for frame in self.run.frames.iter_mut().skip(1) {
-            move_frame(frame, &place_of);
-        }
-        let top = &mut self.run.frames[0];
-        top.steps = Arc::clone(new);
-        top.next = new_next;
-        notes
-    }
+    seen.text.clone_from(&text);
+    let text = text.map_err(|error| format!("{file} cannot be read: {error}."))?;
+    let (workflow, problems) = workflow::read(&file, &text);
+    let Some(workflow) = workflow else {
+        let all: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        return Err(format!("The workflow has problems: {}.", all.join("; ")));
+    };
+    let id = setup.name.id.clone();
+    let job = workflow.jobs.iter().find(|job| job.id.value == id);
+    let job = job.ok_or_else(|| format!("The job {id} is no longer in {file}."))?;
+    let Body::Steps(body) = &job.body else {
+        return Err(format!("The job {id} in {file} has no steps now."));
+    };
+    let body = body.as_ref().clone();
+    Ok(Some((workflow, body)))
 }
 
 /// Gives the variables of the workflow and of the job the values of a run that begins now, but for those that were set since.
@@ -112,6 +103,33 @@ fn take_up_variables(run: &mut JobRun) -> Vec<String> {
             "Variables of the workflow that a step or you have set since stay: {names}. `:env NAME=VALUE` sets one."
         ));
     }
+    notes
+}
+
+/// Lets the steps ahead take the new text. Steps that have run keep their results.
+fn take_up_steps(run: &mut JobRun, new: &Arc<Vec<WorkflowStep>>) -> Vec<String> {
+    let top = &run.frames[0];
+    let (old, next) = (Arc::clone(&top.steps), top.next);
+    let matched = matched(&old, new);
+    let last = matched[..next].iter().flatten().max();
+    let new_next = last.map_or(0, |last| last + 1);
+    let notes = notes(&old, new, &matched, next, new_next);
+    let place_of = |place: usize| -> usize {
+        let found = matched.get(place).copied().flatten();
+        found.unwrap_or(REMOVED + place)
+    };
+    rename(&mut run.state, &old, new, &matched, &place_of);
+    let posts = std::mem::take(&mut run.posts);
+    for (key, mut post) in posts {
+        move_path(&mut post.open.name.path, &place_of);
+        run.posts.insert(moved_key(&key, &place_of), post);
+    }
+    for frame in run.frames.iter_mut().skip(1) {
+        move_frame(frame, &place_of);
+    }
+    let top = &mut run.frames[0];
+    top.steps = Arc::clone(new);
+    top.next = new_next;
     notes
 }
 

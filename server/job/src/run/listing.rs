@@ -111,6 +111,13 @@ pub fn jobs_of(workflow: &Workflow, actions: &ActionSources) -> Vec<JobListing> 
     listed.collect()
 }
 
+/// A job with steps, as people choose it.
+pub(super) fn steps_listing(body: &StepsBody, actions: &ActionSources) -> JobListing {
+    let mut listing = JobListing::default();
+    list_steps(body, actions, &mut listing);
+    listing
+}
+
 fn list_steps(body: &StepsBody, actions: &ActionSources, listing: &mut JobListing) {
     listing.runs_on = Some(shown(&body.runs_on));
     listing.steps = body.steps.len();

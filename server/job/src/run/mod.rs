@@ -4,6 +4,7 @@
 //! the place of the next one.
 
 mod action;
+mod additions;
 mod builtin;
 mod called;
 mod choice;
@@ -32,6 +33,7 @@ mod uses;
 mod whole;
 
 pub use action::read_action;
+pub use additions::{SeenWorkflow, WorkflowAdditions};
 pub use facts::{RunNames, WorkflowEvent, github, runner, system};
 pub use job::{JobRun, JobSetup, RunOptions, step_matches};
 pub use kept::{KeptJob, KeptSecrets, RunClose, RunProcess};

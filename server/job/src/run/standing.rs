@@ -11,9 +11,10 @@ use crate::repository::ProjectRepository;
 use crate::state::{EnvVariables, StepOutcome};
 use crate::step::StepProgram;
 use crate::step::stop::StopRequest;
-use crate::template::{TokenKind, expand_bool};
+use crate::template::expand_bool;
 use crate::workflow::WorkflowStep;
 
+use super::additions::SeenWorkflow;
 use super::job::JobRun;
 use super::open::{OpenStep, Prepared};
 
@@ -40,17 +41,15 @@ type ShellOf<'a> = dyn Fn(&str, &Path) -> Result<ShellProgram, String> + 'a;
 #[derive(Debug)]
 pub struct StandingJob {
     pub(super) run: JobRun,
-    /// The workflow's text as it was read last, or the reason why it could not be read.
-    pub(super) workflow_text: Option<Result<String, String>>,
+    pub(super) seen: SeenWorkflow,
 }
 
 impl StandingJob {
     /// Begins a job: the parts of actions before the first step run.
     pub fn begin(mut run: JobRun) -> StandingJob {
         run.begin();
-        let file = run.setup.repository.root.join(&run.setup.workflow.file);
         StandingJob {
-            workflow_text: fs::read_to_string(file).ok().map(Ok),
+            seen: SeenWorkflow::of(&run.setup.text),
             run,
         }
     }
@@ -59,7 +58,7 @@ impl StandingJob {
     pub fn continued(run: JobRun) -> StandingJob {
         run.report().job_started(&run.setup.name);
         StandingJob {
-            workflow_text: Some(Ok(run.setup.text.to_string())),
+            seen: SeenWorkflow::of(&run.setup.text),
             run,
         }
     }
@@ -184,19 +183,11 @@ impl StandingJob {
         all.map(|(place, step)| (place, step.clone())).collect()
     }
 
-    /// Names of the steps of the frame that have not run, as their file has them.
-    pub fn names_ahead(&self) -> Vec<String> {
-        let ahead = self.places_ahead().into_iter();
-        let names = ahead.filter_map(|(_, step)| match step.name.map(|token| token.kind) {
-            Some(TokenKind::Text(name)) => Some(name),
-            _ => None,
-        });
-        names.collect()
-    }
-
     /// Sets PATH as a shell has it: directories before the one that a step finds are directories of the job.
     pub fn set_path(&mut self, path: &str) {
-        let now = self.path_now();
+        let open = self.shell_open();
+        let files = self.run.command_files(&open);
+        let now = self.run.layers(&open, &[], &files).path();
         let front = path
             .strip_suffix(&now)
             .map(|front| front.trim_end_matches(':'));
@@ -209,12 +200,6 @@ impl StandingJob {
             self.run.state.path.clear();
             self.run.state.set_variable("PATH", path);
         }
-    }
-
-    fn path_now(&mut self) -> String {
-        let open = self.shell_open();
-        let files = self.run.command_files(&open);
-        self.run.layers(&open, &[], &files).path()
     }
 
     /// The step for which a shell command runs: the next one, or the job's end.

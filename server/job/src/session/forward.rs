@@ -6,6 +6,7 @@ use crate::report::{StepEnd, StepName};
 use crate::run::PendingStep;
 use crate::state::StepOutcome;
 
+use super::edits::check_agreed;
 use super::history::seconds_now;
 use super::kept::RunWork;
 use super::points::JobPoint;
@@ -26,8 +27,9 @@ pub enum Forward {
 }
 
 impl JobSession {
-    /// Goes forward. A step that fails ends it.
+    /// Goes forward. A step that fails ends it. Nothing runs before a person has agreed to additions of the workflow.
     pub fn forward(&mut self, way: Forward) -> Result<(), String> {
+        check_agreed(self)?;
         self.stood_since(self.stood_since);
         if let StopPlace::Frozen(frozen) = &self.stop {
             let step = frozen.step.clone();
@@ -199,6 +201,7 @@ impl JobSession {
     /// Runs the last step once more, with the files as they were before it.
     pub fn again(&mut self) -> Result<Restored, String> {
         self.points.check_last()?;
+        check_agreed(self)?;
         let restored = self.back(1)?;
         self.forward(Forward::Over)?;
         Ok(restored)
@@ -207,6 +210,7 @@ impl JobSession {
     /// Runs the last step once more, with the files as they are now, and all else as at its first start.
     pub fn retry(&mut self) -> Result<(), String> {
         self.points.check_last()?;
+        check_agreed(self)?;
         let place = self.points.available().len().checked_sub(1);
         let place = place.ok_or_else(|| "No step has run, so none can be run again.".to_owned())?;
         let point = self.points.all()[place].clone();
@@ -216,7 +220,7 @@ impl JobSession {
         self.stood_since(point.at);
         self.run.taken_back(point.ended);
         self.points.restored(place);
-        self.take_up_workflow();
+        self.notes.extend(self.run.take_up_workflow());
         self.stand();
         self.forward(Forward::Over)
     }

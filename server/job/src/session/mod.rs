@@ -27,6 +27,7 @@ use backstitch_core::Engine;
 use crate::expr::{self, Value};
 use crate::report::{JobEnd, StepEnd, StepName};
 use crate::run::{JobRun, KeptJob, PendingStep, StandingJob};
+use crate::template::TokenKind;
 
 pub use attempts::StepAttempt;
 use attempts::StepAttempts;
@@ -157,7 +158,11 @@ impl JobSession {
             .all()
             .iter()
             .map(|attempt| attempt.step.name.clone());
-        let ahead = self.run.names_ahead().into_iter();
+        let ahead = self.run.places_ahead().into_iter();
+        let ahead = ahead.filter_map(|(_, step)| match step.name.map(|token| token.kind) {
+            Some(TokenKind::Text(name)) => Some(name),
+            _ => None,
+        });
         let mut names: Vec<String> = ran.chain(ahead).collect();
         names.sort();
         names.dedup();

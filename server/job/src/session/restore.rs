@@ -8,7 +8,7 @@ use backstitch_core::restore::Gap;
 
 use crate::run::StandingJob;
 
-use super::kept::RunWork;
+use super::kept::{BeforeRestore, RunWork};
 use super::points::JobPoint;
 use super::{JobSession, StopPlace};
 
@@ -57,7 +57,7 @@ impl JobSession {
         })?;
         self.kill_taken_back()?;
         self.run.end_programs_after(point.programs);
-        self.undo = Some(self.before_restore()?);
+        self.undo = Some(BeforeRestore::of(self)?);
         self.cut.clear();
         self.save(&RunWork::Restore(place))?;
         self.finish_restore(place)
@@ -74,7 +74,7 @@ impl JobSession {
         self.run.taken_back(point.ended);
         let (cut, passed) = self.points.restored(place);
         self.cut = cut;
-        self.take_up_workflow();
+        self.notes.extend(self.run.take_up_workflow());
         self.stand();
         self.log(&format!(
             "restored checkpoint [{place}] before '{}'",

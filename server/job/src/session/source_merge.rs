@@ -71,7 +71,7 @@ impl SourceEntry {
 }
 
 impl SourceSides {
-    /// The change of the run's side. What the run has changed itself is never overwritten.
+    /// The change of the run's side. It never overwrites what the run has changed itself.
     pub fn edit(&self) -> SourceEdit {
         let conflict = |reason: &str| SourceEdit::Conflict(reason.to_owned());
         match (&self.base, &self.ours, &self.theirs) {

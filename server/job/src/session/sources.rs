@@ -31,8 +31,7 @@ const MAX_NAMES: usize = 5;
 /// Mode of a file that only the user has.
 const NEW_FILE: u32 = 0o644;
 
-/// The user's files and links as they were seen last: their stat, and how they were taken up; none for one as the checkout brought
-/// it.
+/// The user's files and links as they were seen last. Each has its stat, and how it was taken up; none: as the checkout brought it.
 #[derive(Debug, Default)]
 pub(super) struct SeenSources {
     files: BTreeMap<RelPath, (SourceStat, Option<TakenSource>)>,

@@ -16,11 +16,11 @@ pub struct UndoneRestore {
     pub changed: usize,
 }
 
-impl JobSession {
+impl BeforeRestore {
     /// The present as a value: files are recorded first.
-    pub(super) fn before_restore(&mut self) -> Result<BeforeRestore, String> {
-        let (node, times) = self.history.record_files()?;
-        let kept = self.kept_stop();
+    pub(super) fn of(session: &mut JobSession) -> Result<BeforeRestore, String> {
+        let (node, times) = session.history.record_files()?;
+        let kept = session.kept_stop();
         Ok(BeforeRestore {
             stop: kept.stop,
             failed: kept.failed,
@@ -31,7 +31,9 @@ impl JobSession {
             at: Instant::now(),
         })
     }
+}
 
+impl JobSession {
     /// Undoes the last restore: files, state and points are as before it. Processes that it ended stay ended.
     pub fn undo(&mut self) -> Result<UndoneRestore, String> {
         if self.undo.is_none() {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use backstitch_core::config::Key;
-use backstitch_job::run::{JobListing, WorkflowSetup};
+use backstitch_job::run::{JobListing, LineText, WorkflowAdditions, WorkflowSetup};
 
 use crate::terminal::error::CliResult;
 use crate::terminal::out::Out;
@@ -35,11 +35,7 @@ pub fn announce(
     }
     let reaching: Vec<String> = jobs
         .iter()
-        .flat_map(|job| {
-            job.reaching
-                .iter()
-                .map(move |note| format!("line {}: {}", note.line, note.text))
-        })
+        .flat_map(|job| job.reaching.iter().map(line_of))
         .collect();
     if reaching.is_empty() || said.yes || is_known(&setup.jobs_dir, text) {
         return Ok(true);
@@ -93,14 +89,38 @@ fn warnings(said: &Announcement, setup: &WorkflowSetup, jobs: &[&JobListing]) ->
         all.push(format!("{}: no event {event} starts it", workflow.file));
     }
     for job in jobs {
-        all.extend(job.absent.iter().map(|absent| {
-            format!(
-                "{}: the action {} (line {}) is absent",
-                job.id, absent.text, absent.line
-            )
-        }));
+        let absent = job.absent.iter().map(absent);
+        all.extend(absent.map(|text| format!("{}: {text}", job.id)));
     }
     all
+}
+
+fn line_of(part: &LineText) -> String {
+    format!("line {}: {}", part.line, part.text)
+}
+
+fn absent(action: &LineText) -> String {
+    format!(
+        "the action {} (line {}) is absent",
+        action.text, action.line
+    )
+}
+
+/// Lines about parts that edits of a workflow have added while its job stands.
+pub fn added_lines(added: &WorkflowAdditions) -> Vec<String> {
+    let absent = added.absent.iter().map(absent);
+    let mut lines: Vec<String> = absent
+        .map(|text| format!("The workflow has changed: {text}."))
+        .collect();
+    if !added.reaching.is_empty() {
+        lines.push(format!(
+            "The workflow has changed, and has {} more that can reach out of the run:",
+            counted(added.reaching.len(), "command")
+        ));
+        let commands = added.reaching.iter().map(line_of);
+        lines.extend(commands.map(|line| format!("  {line}")));
+    }
+    lines
 }
 
 /// File that marks a workflow text whose commands the user has seen.
@@ -110,11 +130,13 @@ fn mark_of(jobs_dir: &Path, text: &str) -> PathBuf {
         .join(backstitch_job::run::digest(text))
 }
 
-fn is_known(jobs_dir: &Path, text: &str) -> bool {
+/// True if the user has seen the commands of a workflow text.
+pub fn is_known(jobs_dir: &Path, text: &str) -> bool {
     mark_of(jobs_dir, text).exists()
 }
 
-fn remember(jobs_dir: &Path, text: &str) {
+/// Notes that the user has seen the commands of a workflow text.
+pub fn remember(jobs_dir: &Path, text: &str) {
     let mark = mark_of(jobs_dir, text);
     // without the mark the commands are shown again
     let _ = mark.parent().map(fs::create_dir_all);

@@ -7,22 +7,28 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use backstitch_job::report::{JobEnd, JobName, StepName, StepPart};
-use backstitch_job::run::{JobDriver, JobRun};
+use backstitch_job::run::{JobDriver, JobRun, WorkflowAdditions};
 use backstitch_job::session::{Forward, JobSession, PointChoice, StopPlace};
 use backstitch_protocol::JobStop;
 use clap::Args;
 
 use crate::cli::options::GlobalArgs;
+use crate::jobs;
 use crate::render::{BOLD, DIM, Paint, RED, YELLOW, plural};
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 use crate::terminal::out::Out;
 use crate::terminal::paint::one_line;
+use crate::terminal::questions;
 
+use super::announce::{added_lines, is_known, remember};
 use super::run::{JobRunArgs, run_driven};
 use super::screen::{RunScreen, duration};
 use super::setting;
 use lines::StepLines;
-use words::{StepAnswer, execute};
+use words::{CONTINUE, StepAnswer, execute};
+
+/// Answer to a person who does not agree to an edit of the workflow.
+const DECLINED: &str = "Nothing has run. Change the workflow, or give the word again.";
 
 /// Step through a job: forward, back, and forward again after a change
 #[derive(Debug, Args)]
@@ -77,7 +83,7 @@ pub fn run_stepping(
         )
     })?;
     let job = args.job.clone().filter(|_| !holds);
-    let (paint, json) = (out.paint, out.json);
+    let (paint, json, yes) = (out.paint, out.json, args.yes);
     let driver_of = move |screen| -> Arc<dyn JobDriver> {
         Arc::new(Stepping {
             job: job.clone(),
@@ -87,6 +93,7 @@ pub fn run_stepping(
                 paint,
                 json,
                 holds,
+                yes,
             },
         })
     };
@@ -108,6 +115,8 @@ pub struct StepTalk {
     pub json: bool,
     /// The job runs until a step fails. Its end, and the end of the lines, end the talk: nobody waits for a word.
     pub holds: bool,
+    /// The user knows the commands that reach out, also new ones.
+    pub yes: bool,
 }
 
 impl JobDriver for Stepping {
@@ -142,15 +151,14 @@ impl StepTalk {
         self.show(session, text)?;
         while let Some(line) = lines.next(session)? {
             let line = line.trim();
-            let answer = match line {
-                "" => continue,
-                line => {
-                    let answer = execute(session, line);
-                    // the answer comes after the state is safe
-                    session.keep().and(answer)
-                }
-            };
-            let notes = session.take_notes();
+            if line.is_empty() {
+                continue;
+            }
+            let mut notes = Vec::new();
+            let answer = self.carry_out(session, line, &mut notes)?;
+            // the answer comes after the state is safe
+            let answer = session.keep().and(answer);
+            notes.extend(session.take_notes());
             let with_notes = |text: Option<String>| -> Option<String> {
                 let all: Vec<String> = notes.iter().cloned().chain(text).collect();
                 (!all.is_empty()).then(|| all.join("\n"))
@@ -162,18 +170,81 @@ impl StepTalk {
                     let text = with_notes(Some(text)).unwrap_or_default();
                     self.say(&text)?;
                 }
+                Ok(StepAnswer::Asks(_)) => self.say(DECLINED)?,
                 Err(reason) => self.fail(&reason, with_notes(None))?,
             }
             if holds && matches!(session.stop(), StopPlace::End) {
                 return Ok(());
             }
         }
-        // nobody decides: the rest runs as without a hold
-        while holds
-            && !matches!(session.stop(), StopPlace::End)
-            && session.forward(Forward::On).is_ok()
-        {}
+        if holds {
+            self.run_rest(session)?;
+        }
         Ok(())
+    }
+
+    /// Runs the rest as without a hold, since nobody decides.
+    fn run_rest(&self, session: &mut JobSession) -> CliResult<()> {
+        let mut notes = Vec::new();
+        while !matches!(session.stop(), StopPlace::End) {
+            let ran = self.carry_out(session, CONTINUE, &mut notes)?;
+            if !matches!(ran, Ok(StepAnswer::Moved(_))) {
+                break;
+            }
+        }
+        if notes.is_empty() {
+            return Ok(());
+        }
+        self.say(&notes.join("\n"))
+    }
+
+    /// Does what a line says. Parts that an edit of the workflow added run once the person knows them.
+    fn carry_out(
+        &self,
+        session: &mut JobSession,
+        line: &str,
+        notes: &mut Vec<String>,
+    ) -> CliResult<Result<StepAnswer, String>> {
+        loop {
+            match execute(session, line) {
+                Ok(StepAnswer::Asks(added)) if self.agrees(session, &added, notes)? => {
+                    session.agree(&added);
+                }
+                answer => return Ok(answer),
+            }
+        }
+    }
+
+    /// Tells what edits of the workflow have added: a terminal asks before commands that reach out, a script has it in its notes.
+    fn agrees(
+        &self,
+        session: &JobSession,
+        added: &WorkflowAdditions,
+        notes: &mut Vec<String>,
+    ) -> CliResult<bool> {
+        let jobs_dir = jobs::jobs_dir()?;
+        let mut added = added.clone();
+        if is_known(&jobs_dir, &added.text) {
+            added.reaching.clear();
+        }
+        let lines = added_lines(&added).into_iter();
+        let lines = lines.map(|line| session.job().mask(&line));
+        if self.json || !questions::can_ask() {
+            notes.extend(lines);
+            return Ok(true);
+        }
+        let lines: Vec<String> = lines.collect();
+        if !lines.is_empty() {
+            self.write_content(&lines.join("\n"));
+        }
+        if added.reaching.is_empty() || self.yes {
+            return Ok(true);
+        }
+        if !questions::ask("Run it?")? {
+            return Ok(false);
+        }
+        remember(&jobs_dir, &added.text);
+        Ok(true)
     }
 
     fn write(&self, text: &str) {

@@ -64,6 +64,7 @@ pub fn run(named: &str, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode> {
         paint: out.paint,
         json: out.json,
         holds: false,
+        yes: false,
     };
     let said = format!("Continued the run {}. {}", entry.id, notes.join(" "));
     let talked = talk.talk(&mut session, Some(said.trim_end()));

@@ -144,6 +144,39 @@ fn a_step_that_has_run_is_renamed() {
     talk.end();
 }
 
+/// An edit that was made while a needed job ran, before the job stood, is taken up.
+#[test]
+fn an_edit_before_the_first_stop_is_taken_up() {
+    let text = "on: push
+jobs:
+  first:
+    runs-on: ubuntu-latest
+    steps:
+      - run: sed -i 's/exit 3/echo mended >> log/' \"$SOURCE\"
+  build:
+    needs: first
+    runs-on: ubuntu-latest
+    steps:
+      - name: One
+        run: exit 3
+";
+    let world = workflow(text);
+    let variables = world.path("variables");
+    world.write(
+        "variables",
+        format!("SOURCE={}\n", world.path(FILE).display()),
+    );
+    let file = variables.to_str().expect("a path");
+    let mut talk = Conversation::with(&world, &["--env-file", file]);
+    talk.place.set_file_name("ci-build-1");
+    let answer = talk.ask("n");
+    assert_eq!(place_of(&answer), "end");
+    let said = answer["said"].as_str().expect("a text");
+    assert!(said.contains("Steps ahead: 1 changed."), "{said}");
+    assert_eq!(talk.read("log"), "mended\n");
+    talk.end();
+}
+
 const CHECKS: &str = "
 - uses: actions/checkout@v4
 - name: Build

@@ -121,7 +121,7 @@ fn links_are_taken_up() {
     talk.end();
 }
 
-/// What the run has made of a link or of a file stays, and the conflict is named.
+/// A link or a file that the run has changed stays, and the conflict is named.
 #[test]
 fn conflicts_of_links_are_named_and_left() {
     let world = world();

@@ -1,5 +1,6 @@
 //! Jobs that step back: `job debug` over the real binary, by lines of a script.
 
+mod additions;
 mod attempts;
 mod conversation;
 mod demo;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use backstitch_job::run::WorkflowAdditions;
 use backstitch_job::session::{Forward, JobSession, Restored, value_text};
 use backstitch_job::state::StepOutcome;
 
@@ -14,6 +15,8 @@ pub enum StepAnswer {
     /// The job stands elsewhere, or the same place is shown again.
     Moved(Option<String>),
     Said(String),
+    /// Nothing has run: the person has not agreed to what an edit of the workflow added.
+    Asks(WorkflowAdditions),
     Quit,
 }
 
@@ -29,6 +32,9 @@ struct StepWord {
 
 /// The line of a script that freezes the step which runs.
 pub const PAUSE: &str = "pause";
+
+/// The word that runs to the next failure.
+pub const CONTINUE: &str = "c";
 
 /// Front of the paths that are the runner's.
 const RUNNER_FILES: &[u8] = b"temp/_";
@@ -53,7 +59,7 @@ const WORDS: [StepWord; 25] = [
         act: |session, _| forward(session, Forward::Out),
     },
     StepWord {
-        names: &["c", "continue"],
+        names: &[CONTINUE, "continue"],
         argument: "",
         help: "run to the next failure, or to the end",
         act: |session, _| forward(session, Forward::On),
@@ -97,19 +103,13 @@ const WORDS: [StepWord; 25] = [
         names: &[":again"],
         argument: "",
         help: "run the last step again, with the files as they were before it",
-        act: |session, _| {
-            session.again()?;
-            Ok(StepAnswer::Moved(None))
-        },
+        act: |session, _| run(session, |session| session.again().map(drop)),
     },
     StepWord {
         names: &[":retry"],
         argument: "",
         help: "run the last step again, with the files as they are now",
-        act: |session, _| {
-            session.retry()?;
-            Ok(StepAnswer::Moved(None))
-        },
+        act: |session, _| run(session, JobSession::retry),
     },
     StepWord {
         names: &[":goto"],
@@ -258,7 +258,18 @@ pub fn execute(session: &mut JobSession, line: &str) -> Result<StepAnswer, Strin
 }
 
 fn forward(session: &mut JobSession, way: Forward) -> Result<StepAnswer, String> {
-    session.forward(way)?;
+    run(session, |session| session.forward(way))
+}
+
+/// Runs steps, unless the person has to agree first.
+fn run(
+    session: &mut JobSession,
+    act: impl FnOnce(&mut JobSession) -> Result<(), String>,
+) -> Result<StepAnswer, String> {
+    if let Some(added) = session.additions() {
+        return Ok(StepAnswer::Asks(added));
+    }
+    act(session)?;
     Ok(StepAnswer::Moved(None))
 }
 
