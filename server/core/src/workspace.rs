@@ -89,9 +89,9 @@ impl Noted {
 }
 
 impl Workspace {
-    /// Finds the workspace of a path: an existing one or a linked worktree that encloses it; else the nearest
-    /// `.backstitch.toml`; else the outermost version-control root; else the directory itself. The root of the file system and the home directory
-    /// must be initialised explicitly.
+    /// Finds the workspace of a path: an existing one or a linked worktree that encloses it; else the nearest `.backstitch.toml`.
+    /// Without one it is the outermost version-control root, or else the directory itself. The root of the file system and the home
+    /// directory must be initialised explicitly.
     pub fn find(l: &Locate<'_>) -> Result<Self> {
         let from = l.workspace.unwrap_or(l.cwd);
         let from = from.canonicalize().at("open the workspace", from)?;

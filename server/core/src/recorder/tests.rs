@@ -222,8 +222,8 @@ fn no_event_of_a_burst_is_lost() {
     assert_eq!(all.difference(&reported).count(), 0);
 }
 
-/// The times and permission bits of a run are in its record, too: a path whose content is as recorded stays touched until a scan
-/// has recorded them.
+/// The times and permission bits of a run are in its record, too. A path stays touched until a scan has recorded them, also where
+/// its content is as recorded.
 #[test]
 fn times_and_modes_of_a_run_stay_touched_until_they_are_recorded() {
     use std::os::unix::fs::PermissionsExt as _;

@@ -1,5 +1,5 @@
-//! A watch over directories, for one asker. The kernel queues a change before the call that makes it returns, so an asker that
-//! empties the queue knows of every change before its question. Elsewhere than on Linux there is none.
+//! A watch over directories, for one asker. The kernel queues a change before the call that makes it returns. So an asker that
+//! empties the queue knows of every earlier change. Elsewhere than on Linux there is none.
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::DirWatch;

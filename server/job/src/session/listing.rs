@@ -90,7 +90,7 @@ impl SourceListing {
 
     /// Lists all files. The next question is answered by a watch if it covers the directories of this list.
     fn list_all(&mut self, repository: &ProjectRepository, run: &Path) -> Result<(), String> {
-        // watched before they are listed, so that a change is in the list, or is told
+        // watched before they are listed: a change is in the list, or among the events
         self.watch = DirWatch::of(&repository.root, &directories(&self.files));
         let mut listed = BTreeMap::new();
         list(repository, run, &[], |path, stat| {

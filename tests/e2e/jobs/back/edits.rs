@@ -258,6 +258,9 @@ fn conflicts_are_named_and_left() {
     talk.end();
 }
 
+/// The names that an edit changes, and the edit.
+type Edit<'a> = (&'a str, &'a dyn Fn());
+
 /// Edits are found one after the other while a job stands: a watch spares the listing of all files, and misses none.
 #[test]
 fn each_edit_is_found_by_itself() {
@@ -266,7 +269,6 @@ fn each_edit_is_found_by_itself() {
     assert_eq!(talk.stop("n"), "before Build");
     let nothing = "Neither the workflow nor your files have changed.";
     let git = |args: &[&str]| drop(world.git_ok(args));
-    type Edit<'a> = (&'a str, &'a dyn Fn());
     let edits: [Edit<'_>; 12] = [
         ("src", &|| world.write("src", "other\n")),
         ("new", &|| world.write("new", "new\n")),

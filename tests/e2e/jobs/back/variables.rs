@@ -45,7 +45,8 @@ fn edit(world: &World) {
 const TAKEN: &str = "Variables of the workflow were taken up: GONE, TOP, BOTH, PLAIN, NEW.";
 const KEPT: &str = "Variables of the workflow that a step or you have set since stay: STEP, MINE. `:env NAME=VALUE` sets one.";
 
-/// The steps ahead find the variables of the new text, but for those that a step or the person has set, also to the same value.
+/// The steps ahead find the variables of the new text. Those that a step or the person has set stay, also ones set to the same
+/// value.
 #[test]
 fn the_steps_ahead_find_the_new_variables() {
     let world = workflow(WORKFLOW);
