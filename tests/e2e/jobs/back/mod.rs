@@ -2,6 +2,7 @@
 
 mod additions;
 mod attempts;
+mod beside_actdbg;
 mod conversation;
 mod demo;
 mod edits;
