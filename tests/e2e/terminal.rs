@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use crate::editors::film::Film;
 use crate::support::limits::EVENT_TIMEOUT;
 use crate::support::scenarios::{SEVEN_LINES, an_edit_and_a_new_file, two_sessions};
 use crate::support::tree::assert_same;
@@ -22,6 +23,7 @@ pub struct Terminal {
     seen: String,
     /// End of the text that `expect_next` found last.
     found: usize,
+    film: Option<Film>,
 }
 
 impl Terminal {
@@ -40,6 +42,13 @@ impl Terminal {
         })
     }
 
+    /// The same, with a film of this name.
+    pub fn filmed(command: Command, name: &str, rows: u16, columns: u16) -> Self {
+        let mut terminal = Self::sized(command, rows, columns);
+        terminal.film = Film::start(name, rows, columns);
+        terminal
+    }
+
     /// Starts the program with a terminal on the streams that `put` chooses.
     fn with(mut command: Command, put: impl FnOnce(&mut Command, &dyn Fn() -> File)) -> Self {
         let (keyboard, theirs) = pty::open();
@@ -54,6 +63,7 @@ impl Terminal {
             screen,
             seen: String::new(),
             found: 0,
+            film: None,
         }
     }
 
@@ -62,7 +72,12 @@ impl Terminal {
     fn take(&mut self, until: Instant) -> bool {
         let left = until.saturating_duration_since(Instant::now());
         match self.screen.recv_timeout(left) {
-            Ok(chunk) => self.seen.push_str(&String::from_utf8_lossy(&chunk)),
+            Ok(chunk) => {
+                self.seen.push_str(&String::from_utf8_lossy(&chunk));
+                if let Some(film) = &mut self.film {
+                    film.output(&chunk);
+                }
+            }
             Err(RecvTimeoutError::Disconnected) => return false,
             Err(RecvTimeoutError::Timeout) => panic!("nothing more than: {}", self.seen),
         }
@@ -92,6 +107,9 @@ impl Terminal {
     }
 
     pub fn type_in(&mut self, keys: &str) {
+        if let Some(film) = &mut self.film {
+            film.keys(keys);
+        }
         self.keyboard
             .write_all(keys.as_bytes())
             .expect("a keyboard");
@@ -99,12 +117,19 @@ impl Terminal {
 
     /// Waits for the end. Returns the exit status, and all output.
     #[track_caller]
-    pub fn end(mut self) -> (i32, String) {
+    pub fn end(self) -> (i32, String) {
+        let (code, seen) = self.end_raw();
+        (code, seen.replace('\r', ""))
+    }
+
+    /// The same, with the output as the terminal got it.
+    #[track_caller]
+    pub fn end_raw(mut self) -> (i32, String) {
         let until = Instant::now() + EVENT_TIMEOUT;
         while self.take(until) {}
         let status = self.child.wait().expect("an end");
         let code = status.code().or(status.signal().map(|n| 128 + n));
-        (code.expect("a status"), self.seen.replace('\r', ""))
+        (code.expect("a status"), std::mem::take(&mut self.seen))
     }
 }
 

@@ -5,7 +5,7 @@
 //! `tests/editors/install.sh` installs the editors. Where one is missing, its test says so and passes; with
 //! `CI=true` it fails.
 
-mod film;
+pub mod film;
 mod held;
 pub mod picture;
 pub mod screen;

@@ -12,6 +12,12 @@ const MARGIN: f32 = 16.0;
 const FOREGROUND: &str = "#e0e2ea";
 const BACKGROUND: &str = "#14161b";
 
+/// Colours by their numbers in a terminal.
+const PALETTE: [&str; 16] = [
+    "#5c6370", "#e06c75", "#98c379", "#e5c07b", "#61afef", "#c678dd", "#56b6c2", "#dcdfe4",
+    "#5c6370", "#e06c75", "#98c379", "#e5c07b", "#61afef", "#c678dd", "#56b6c2", "#dcdfe4",
+];
+
 /// Style of a run of cells.
 #[derive(PartialEq)]
 struct Look {
@@ -19,6 +25,7 @@ struct Look {
     back: String,
     bold: bool,
     italic: bool,
+    dim: bool,
 }
 
 impl Look {
@@ -35,6 +42,7 @@ impl Look {
             back,
             bold: cell.bold(),
             italic: cell.italic(),
+            dim: cell.dim(),
         }
     }
 }
@@ -42,8 +50,12 @@ impl Look {
 fn colour(colour: Color, or: &str) -> String {
     match colour {
         Color::Rgb(r, g, b) => format!("#{r:02x}{g:02x}{b:02x}"),
-        // the terminal's own palette is unknown: an editor for a picture uses true colours
-        Color::Default | Color::Idx(_) => or.to_owned(),
+        Color::Idx(number) => match PALETTE.get(usize::from(number)) {
+            Some(colour) => (*colour).to_owned(),
+            // an editor for a picture uses true colours
+            None => or.to_owned(),
+        },
+        Color::Default => or.to_owned(),
     }
 }
 
@@ -123,10 +135,11 @@ fn draw(out: &mut String, look: &Look, text: &str, (x, y): (f32, f32)) {
         } else {
             ""
         };
+        let opacity = if look.dim { r#" opacity=".55""# } else { "" };
         let (fill, length) = (&look.front, cells(bare));
         let _ = writeln!(
             out,
-            r#"<text x="{begin:.1}" y="{y:.1}" fill="{fill}"{weight}{style} textLength="{length:.1}" lengthAdjust="spacingAndGlyphs">{escaped}</text>"#
+            r#"<text x="{begin:.1}" y="{y:.1}" fill="{fill}"{weight}{style}{opacity} textLength="{length:.1}" lengthAdjust="spacingAndGlyphs">{escaped}</text>"#
         );
     }
 }

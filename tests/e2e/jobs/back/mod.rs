@@ -14,6 +14,7 @@ mod resume;
 mod scenarios;
 mod second_runs;
 mod stepped;
+mod story;
 mod terminal;
 mod variables;
 mod walk;

@@ -6,7 +6,7 @@ use super::super::{job, workflow_with};
 use super::debug;
 
 /// The toolchains of whoever runs the tests: the home of a test has none.
-fn toolchains() -> Vec<(&'static str, OsString)> {
+pub(super) fn toolchains() -> Vec<(&'static str, OsString)> {
     let home = std::env::home_dir().expect("a home");
     let of = |name, place: &str| {
         let own = std::env::var_os(name).unwrap_or_else(|| home.join(place).into());

@@ -384,7 +384,12 @@ fn diff(session: &JobSession, text: &str) -> Result<String, String> {
         let change = FileChange::load(engine, &delta).map_err(said)?;
         // the step did not make the files of the runner
         if !change.path.starts_with(RUNNER_FILES) {
-            let patch = change.patch();
+            // it is read, and not applied
+            let patch = if change.is_binary() {
+                change.words()
+            } else {
+                change.patch()
+            };
             patches.push(String::from_utf8_lossy(&patch).into_owned());
         }
     }
