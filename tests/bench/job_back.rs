@@ -1,5 +1,5 @@
-//! Jobs that step back. A checkpoint stands beside the bare script. A step back stands beside writing the files, a copy of the tree,
-//! and actdbg.
+//! Jobs that step back. A checkpoint stands beside the bare script, and beside reading and packing what a step wrote. A step back
+//! stands beside writing the files, a copy of the tree, and actdbg.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Lines, Read as _, Write as _};
@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 
+use crate::floor;
 use crate::jobs::{installed, run, write_workflow};
-use crate::measure::{Times, alternating, timed};
+use crate::measure::{Times, alternating, alternating_slow, timed};
 use crate::place::{Place, Programs};
 use crate::rows::Report;
 use crate::table::{Goal, Row};
@@ -28,6 +29,12 @@ const FEW_COST: f64 = 15.0;
 const EMPTY_COST: f64 = 25.0;
 /// Milliseconds that a step back may take beside twice the time of writing its files.
 const BACK_COST: f64 = 20.0;
+/// Part of the time of a copy of the tree that a step back may take.
+const BACK_PART: f64 = 0.2;
+/// Times that recording what a step wrote may take of the least that it can.
+const INSTALL_RATIO: f64 = 1.3;
+/// Directory of the files that a step installs.
+const INSTALLED: &str = "node_modules";
 
 /// A program that reads lines and answers each one.
 struct Talk {
@@ -84,17 +91,24 @@ pub fn measure(report: &mut Report, programs: &Programs, runs: usize) -> Result<
     let mut scripts = vec!["true".to_owned(), changes(FEW), changes(1), changes(MANY)];
     scripts.extend((0..STEPS).map(|step| format!("echo {step} > part0/step{step}")));
     write_workflow(&place.root, "back.yml", &scripts)?;
-    let file = place.root.join(".github/workflows/back.yml");
-    let checkout = "steps:\n      - uses: actions/checkout@v4\n";
-    fs::write(
-        &file,
-        fs::read_to_string(&file)?.replace("steps:\n", checkout),
-    )?;
+    let packages = place.beside("packages");
+    tree::write(&packages, FILES)?;
+    let install = format!("cp -r {} {INSTALLED}", packages.display());
+    write_workflow(&place.root, "install.yml", std::slice::from_ref(&install))?;
+    for workflow in ["back.yml", "install.yml"] {
+        let file = place.root.join(".github/workflows").join(workflow);
+        let checkout = "steps:\n      - uses: actions/checkout@v4\n";
+        fs::write(
+            &file,
+            fs::read_to_string(&file)?.replace("steps:\n", checkout),
+        )?;
+    }
     tree::commit(&place.root)?;
-    let mut job = begin(&place)?;
+    let mut job = begin(&place, "back.yml")?;
     steps(report, &name, &place, &scripts, &mut job, runs)?;
     let ours = ten_back(&place, &mut job, scripts.len() - STEPS)?;
     drop(job);
+    installs(report, &name, &place, &install)?;
     let jobs = place.state("backstitch/jobs");
     let store = size(&jobs.join("back-a-1/store"))?;
     let copies = size(&place.root)? * (STEPS as u64);
@@ -110,9 +124,9 @@ pub fn measure(report: &mut Report, programs: &Programs, runs: usize) -> Result<
 }
 
 /// Starts a job that stands after its checkout.
-fn begin(place: &Place<'_>) -> Result<Talk> {
+fn begin(place: &Place<'_>, workflow: &str) -> Result<Talk> {
     let mut command = place.server();
-    command.args(["--json", "job", "debug", "back.yml", "-j", "a", "--yes"]);
+    command.args(["--json", "job", "debug", workflow, "-j", "a", "--yes"]);
     let mut job = Talk::start(&mut command)?;
     job.until("\"stop\"")?;
     job.ask("n", "\"stop\"")?;
@@ -155,6 +169,14 @@ fn steps(
                 &times,
                 Goal::AtMost(most),
             );
+            let copy = place.beside("copy");
+            let times = alternating_slow(&mut undo, || {
+                let took = timed(|| run(Command::new("cp").arg("-a").args([&place.root, &copy])));
+                fs::remove_dir_all(&copy)?;
+                took
+            })?;
+            let limit = "cp -a of the tree";
+            report.times(name, back, limit, &times, Goal::Ratio(BACK_PART));
         } else {
             let mut step = || {
                 let took = job.ask("n", "\"stop\"")?;
@@ -166,6 +188,45 @@ fn steps(
         }
         job.ask("n", "\"stop\"")?;
     }
+    Ok(())
+}
+
+/// Records a step that writes many files. The time of its script is that of a shell in between, and does not count.
+fn installs(report: &mut Report, name: &str, place: &Place<'_>, script: &str) -> Result<()> {
+    let mut job = begin(place, "install.yml")?;
+    let (bare, packed) = (place.beside("installed"), place.beside("packed"));
+    fs::create_dir_all(&bare)?;
+    let dir = bare.join(INSTALLED);
+    let by_shell = || {
+        if dir.exists() {
+            fs::remove_dir_all(&dir)?;
+        }
+        timed(|| {
+            run(Command::new("bash")
+                .args(["-ec", script])
+                .current_dir(&bare))
+        })
+    };
+    let times = alternating_slow(
+        || {
+            let took = job.ask("n", "\"stop\"")?;
+            job.ask("b", "\"stop\"")?;
+            Ok(took.saturating_sub(by_shell()?))
+        },
+        || {
+            timed(|| {
+                let written = floor::walk(&dir)?;
+                floor::pack(&bare, &written, &packed)
+            })
+        },
+    )?;
+    report.times(
+        name,
+        "next of a step that writes 30,000 files, without its script",
+        "walk, read, blake3, zstd-1, one file, fsync of them; 2 threads",
+        &times,
+        Goal::Ratio(INSTALL_RATIO),
+    );
     Ok(())
 }
 
