@@ -7,6 +7,7 @@ mod conversation;
 mod demo;
 mod edits;
 mod edits_of_kinds;
+mod exact;
 mod freezing;
 mod hold;
 mod kills;
