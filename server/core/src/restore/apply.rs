@@ -6,6 +6,7 @@ mod execution;
 mod lines;
 
 use super::Restore;
+use super::directories::{close_dirs, open_dirs};
 use super::hand_over;
 use super::journal::{self, Begin, JournalEntry};
 use super::types::{Applied, Gap, Goal, Plan, Request};
@@ -115,6 +116,23 @@ impl Restore<&mut Engine> {
             self.engine.capture_mut().record_changes_unlocked()?;
             self.plan_recorded(r)?
         };
+        let opened = open_dirs(&self.engine.root, &plan);
+        if opened.is_empty() {
+            return self.apply_plan(plan, shown, progress);
+        }
+        let recorded = self.engine.capture_mut().record_changes_unlocked();
+        let plan = recorded.and_then(|_| self.plan_recorded(r));
+        plan.and_then(|plan| self.apply_plan(plan, shown, progress))
+            .inspect_err(|_| close_dirs(&self.engine.root, &opened))
+    }
+
+    /// Carries a plan out. The restore lock is held.
+    fn apply_plan(
+        &mut self,
+        plan: Plan,
+        shown: &dyn Fn(&Plan) -> bool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<ApplyOutcome> {
         if !shown(&plan) {
             return Err(changed_meanwhile());
         }

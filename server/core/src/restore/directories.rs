@@ -2,6 +2,7 @@
 //! that files tell by themselves are not part of it.
 
 mod execution;
+mod opened;
 mod walked;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,7 @@ use crate::worktree::directories::{NotedDirs, joined};
 use crate::worktree::file_state;
 use walked::{Walked, follow, reversed};
 
+pub(super) use opened::{close_dirs, open_dirs};
 pub(crate) use walked::noted_at;
 
 /// The list of noted directories at the goal of a restore.

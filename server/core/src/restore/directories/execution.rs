@@ -10,23 +10,26 @@ use crate::model::{DirChange, OpId, RelPath};
 use crate::restore::Restore;
 use crate::restore::journal::JournalEntry;
 use crate::restore::types::{Gap, GapKind};
+use crate::store;
 use crate::store::tables::operation;
 use crate::store::tables::root::scan;
 use crate::worktree::directories::{NotedDirs, joined};
 use crate::worktree::file_state;
 
-/// Bit of a directory's owner, without which nothing can be made in it.
-const OWNER_WRITES: u32 = 0o200;
+/// Bits with which the owner of a directory can change its entries.
+pub(super) const OWNER_CHANGES: u32 = 0o300;
 
 impl<E: Deref<Target = Engine>> Restore<E> {
     /// Makes and changes the directories of an operation that files or others are to be made in, or all of them. None is
-    /// removed before the outcome is recorded. Returns those that could not be made or changed: they do not stop the others.
+    /// removed before the outcome is recorded, and until then their owner can change them. Returns those that could not be made
+    /// or changed: they do not stop the others.
     pub(in crate::restore) fn make_dirs(&self, op: OpId, for_files: bool) -> Result<Vec<Gap>> {
         let mut failed = Vec::new();
         for change in operation::directories(&self.engine.store.conn, op)? {
             let Some(mode) = change.after else { continue };
             let now = self.engine.root.dir_mode(&change.path);
-            let is_wanted = !for_files || mode & OWNER_WRITES != 0;
+            let is_wanted = !for_files || is_open(mode);
+            let mode = mode | OWNER_CHANGES;
             if is_wanted
                 && now != Some(mode)
                 && (now == change.before || change.before.is_none())
@@ -70,9 +73,9 @@ impl<E: Deref<Target = Engine>> Restore<E> {
         Ok(())
     }
 
-    /// Removes the directories of a recorded operation, unless they hold something by now. Returns the noted directories
-    /// afterwards, and the changes of their list. They are as a scan would find them, so that none counts as a change of the
-    /// user. None: nothing of it has changed.
+    /// Removes the directories of a recorded operation, unless they hold something by now. Closes those that their owner cannot
+    /// change at the goal. Returns the noted directories afterwards, and the changes of their list. They are as a scan would find
+    /// them, so that none counts as a change of the user. None: nothing of it has changed.
     pub(in crate::restore) fn finish_dirs(
         &self,
         op: OpId,
@@ -88,6 +91,14 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                 root.remove_empty_dirs(&change.path);
             } else {
                 root.remove_dir(&change.path);
+            }
+        }
+        for change in changes.iter().rev() {
+            if let Some(mode) = change.after.filter(|mode| !is_open(*mode))
+                && root.dir_mode(&change.path) == Some(mode | OWNER_CHANGES)
+                && let Err(error) = root.make_dir(&change.path, mode)
+            {
+                store::gaps::append(&self.engine.store.dir, &error.to_string());
             }
         }
         let Some(mut noted) = scan::noted_dirs::<NotedDirs>(conn, here)? else {
@@ -125,4 +136,9 @@ impl<E: Deref<Target = Engine>> Restore<E> {
         }
         Ok((noted != before).then_some((noted, list)))
     }
+}
+
+/// True if the owner of a directory with these bits can change its entries.
+pub(super) fn is_open(mode: u32) -> bool {
+    mode & OWNER_CHANGES == OWNER_CHANGES
 }

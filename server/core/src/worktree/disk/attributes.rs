@@ -116,6 +116,13 @@ impl PathHandle<'_> {
         }
     }
 
+    /// True if the permission bits of the directory of this name do not let its entries be changed.
+    pub(crate) fn is_closed(&self) -> bool {
+        let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+        let found = rustix::fs::accessat(&self.dir, self.name, access, AtFlags::EACCESS);
+        found == Err(Errno::ACCESS)
+    }
+
     /// Gives a new file, or a link of this name, the owner, group and extended attributes of another file. Call it before
     /// the mode is set: a change of the owner clears bits of the mode. Returns what could not be given, and why.
     pub(super) fn hand_on(&self, new: Option<&File>, other: &PathHandle<'_>) -> Vec<String> {
