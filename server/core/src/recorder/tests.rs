@@ -229,7 +229,7 @@ fn times_and_modes_of_a_run_stay_touched_until_they_are_recorded() {
     use std::os::unix::fs::PermissionsExt as _;
     let mut s = Scene::run(&[("a.txt", "a\n"), ("d/b.txt", "b\n"), ("e/c.txt", "c\n")]);
     s.engine.capture_mut().record_changes().expect("recorded");
-    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    let later = std::time::SystemTime::now() + std::time::Duration::from_mins(1);
     let file = std::fs::File::options()
         .write(true)
         .open(s.root.join("a.txt"));
