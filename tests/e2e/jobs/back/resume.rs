@@ -371,7 +371,8 @@ fn deadlines_wait_without_a_process() {
     assert_eq!(job.end().0, Some(0));
 }
 
-/// The number of checkpoints is limited, and the oldest goes (S1-031, S1-032): `jobs.keep`, which the user alone sets.
+/// At most 50 checkpoints per session (S1-031): `jobs.keep` is another number, which the user alone sets. One more drops the oldest and
+/// logs that (S1-032).
 #[test]
 fn s1_031_s1_032_the_oldest_checkpoint_goes() {
     let world = workflow(&job(THREE));
@@ -388,7 +389,7 @@ fn s1_031_s1_032_the_oldest_checkpoint_goes() {
     );
 }
 
-/// Each checkpoint is logged with its place, its step, and the numbers of variables and of directories (S1-034).
+/// Each creation is logged with index, name and counts (S1-034): those of variables and of directories.
 #[test]
 fn s1_034_checkpoints_are_logged() {
     let world = workflow(&job(THREE));
@@ -405,7 +406,7 @@ fn s1_034_checkpoints_are_logged() {
     }
 }
 
-/// Steps that the user did not choose have no checkpoint (S1-F5): a step back undoes them with the step before, and says so.
+/// Wish: conditional checkpoints, only of chosen steps (S1-F5): a step back undoes the others with the step before, and says so.
 #[test]
 fn s1_f5_checkpoints_of_chosen_steps() {
     let world = workflow(&job(THREE));
