@@ -32,10 +32,27 @@ pub trait RunReport: Send {
 /// A job as people see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobName {
-    /// Its key in the workflow.
+    /// Its key in the workflow, below those of the jobs that call it: `call / build`.
     pub id: String,
     /// Its name with the values of its matrix: `build (ubuntu, 20)`.
     pub name: String,
+}
+
+impl JobName {
+    /// Between the parts of a name. A key has no blank.
+    pub const BETWEEN: &str = " / ";
+
+    /// Its key in the workflow that has its steps.
+    pub fn key(&self) -> &str {
+        let parts = self.id.rsplit_once(JobName::BETWEEN);
+        parts.map_or(self.id.as_str(), |(_, key)| key)
+    }
+
+    /// True for the job with this id, and for those that it calls.
+    pub fn is_within(&self, id: &str) -> bool {
+        let rest = self.id.strip_prefix(id);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(JobName::BETWEEN))
+    }
 }
 
 /// A step as people see it.

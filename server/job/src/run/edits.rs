@@ -74,7 +74,7 @@ fn read_anew(
         let all: Vec<String> = problems.iter().map(ToString::to_string).collect();
         return Err(format!("The workflow has problems: {}.", all.join("; ")));
     };
-    let id = setup.name.id.clone();
+    let id = setup.name.key();
     let job = workflow.jobs.iter().find(|job| job.id.value == id);
     let job = job.ok_or_else(|| format!("The job {id} is no longer in {file}."))?;
     let Body::Steps(body) = &job.body else {

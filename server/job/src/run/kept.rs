@@ -119,7 +119,7 @@ impl KeptJob {
         let job = workflow
             .jobs
             .iter()
-            .find(|job| job.id.value == self.name.id);
+            .find(|job| job.id.value == self.name.key());
         let Some(Body::Steps(body)) = job.map(|job| &job.body) else {
             return Err(format!("{}: no job {} with steps", self.file, self.name.id));
         };

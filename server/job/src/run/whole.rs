@@ -478,5 +478,5 @@ pub(super) fn needs_context(needs: &Needs) -> Dict {
 fn path_of(above: &[String], name: &str) -> String {
     let mut parts = above.to_vec();
     parts.push(name.to_owned());
-    parts.join(" / ")
+    parts.join(JobName::BETWEEN)
 }

@@ -121,7 +121,7 @@ pub struct StepTalk {
 
 impl JobDriver for Stepping {
     fn drives(&self, job: &JobName) -> bool {
-        self.job.as_ref().is_none_or(|id| *id == job.id)
+        self.job.as_ref().is_none_or(|id| job.is_within(id))
     }
 
     fn drive(&self, job: JobRun) -> JobEnd {

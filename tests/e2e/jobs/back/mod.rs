@@ -3,6 +3,7 @@
 mod additions;
 mod attempts;
 mod beside_actdbg;
+mod called;
 mod conversation;
 mod demo;
 mod edits;
