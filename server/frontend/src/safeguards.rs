@@ -1,5 +1,6 @@
 //! Weaknesses of the record and of the breakpoints of a workspace, each with its place. Hooks may be switched off or gone, and
-//! variables may be those of a project. Agents may decide, change settings, or try to make a decision. One list, which `status`, `doctor`, `setup --status` and the editors show. Reads only.
+//! variables may be those of a project. Agents may decide, change settings, or try to make a decision. One list, which `status`,
+//! `doctor`, `setup --status` and the editors show. Reads only.
 
 use std::path::{Path, PathBuf};
 

@@ -82,10 +82,15 @@ impl SourceListing {
             let mut names = touched.iter().filter_map(|path| path.file_name());
             has_same_rules && touched.len() <= MAX_TOUCHED && names.all(|name| name != RULES)
         };
-        match touched.filter(is_known) {
+        let seen = match touched.filter(is_known) {
             Some(touched) => self.look_at(repository, run, &touched).map(Some),
             None => self.list_all(repository, run).map(|()| None),
+        };
+        if seen.is_err() {
+            // the events are gone: the next question lists all
+            self.watch = None;
         }
+        seen
     }
 
     /// Lists all files. The next question is answered by a watch if it covers the directories of this list.

@@ -97,8 +97,10 @@ impl SeenSources {
             engine,
         };
         let (mut taken, mut conflicts) = (Vec::new(), Vec::new());
-        for path in self.changed(touched, &run.sources) {
-            self.open.insert(path.clone());
+        let changed = self.changed(touched, &run.sources);
+        // also those after one that fails
+        self.open.extend(changed.iter().cloned());
+        for path in changed {
             let stat = self.listing.files().get(&path).copied();
             match run.take(&path, stat.is_some())? {
                 SourceEdit::Conflict(reason) => {
