@@ -4,10 +4,9 @@ use std::fs;
 
 use super::super::{job, newest, workflow};
 use super::conversation::{Conversation, place_of};
-use crate::support::{World, finish};
+use super::{FILE, edit};
+use crate::support::finish;
 use crate::terminal::Terminal;
-
-const FILE: &str = ".github/workflows/ci.yml";
 
 const STEPS: &str = "
 - name: One
@@ -16,13 +15,6 @@ const STEPS: &str = "
   run: test -f mended
 - name: Three
   run: echo three >> log";
-
-/// Puts commands into the second step, which end it well.
-fn edit(world: &World, from: &str, to: &str) {
-    let text = world.read(FILE);
-    assert!(text.contains(from), "{text}");
-    world.write(FILE, text.replace(from, to));
-}
 
 /// A script has the new commands and actions in its notes, once. Those with which the run began are not named.
 #[test]

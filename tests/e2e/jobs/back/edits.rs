@@ -4,9 +4,8 @@ use std::fs;
 
 use super::super::{job, workflow, workflow_with};
 use super::conversation::{Conversation, place_of};
+use super::{FILE, edit};
 use crate::support::World;
-
-const FILE: &str = ".github/workflows/ci.yml";
 
 const THREE: &str = "
 - name: One
@@ -15,13 +14,6 @@ const THREE: &str = "
   run: exit 3
 - name: Three
   run: echo three >> log";
-
-/// Writes the workflow anew, with a part of its text replaced.
-fn edit(world: &World, from: &str, to: &str) {
-    let text = world.read(FILE);
-    assert!(text.contains(from), "{text}");
-    world.write(FILE, text.replace(from, to));
-}
 
 /// A failed step is mended in the workflow: one step back, and the job continues with the new text.
 #[test]

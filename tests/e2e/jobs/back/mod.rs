@@ -23,7 +23,6 @@ mod walk;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -96,31 +95,25 @@ impl Debugged {
     }
 }
 
+/// The workflow of the tests.
+const FILE: &str = ".github/workflows/ci.yml";
+
 /// Modes, and contents or targets, by path.
 type Files = BTreeMap<String, (u32, Vec<u8>)>;
 
 /// All below a directory but `.git`.
 fn tree(root: &Path) -> Files {
-    let mut found = BTreeMap::new();
-    let mut dirs = vec![root.to_path_buf()];
-    while let Some(dir) = dirs.pop() {
-        for entry in fs::read_dir(&dir).expect("a directory").flatten() {
-            let (path, stat) = (entry.path(), entry.metadata().expect("metadata"));
-            if entry.file_name() == ".git" {
-                continue;
-            }
-            let content = if stat.is_symlink() {
-                let target = fs::read_link(&path).expect("a link");
-                target.into_os_string().into_encoded_bytes()
-            } else if stat.is_file() {
-                fs::read(&path).expect("a file")
-            } else {
-                dirs.extend(stat.is_dir().then(|| path.clone()));
-                Vec::new()
-            };
-            let name = path.strip_prefix(root).expect("below");
-            found.insert(name.display().to_string(), (stat.mode(), content));
-        }
-    }
-    found
+    let is_git = |path: &str| path.split('/').any(|name| name == ".git");
+    let all = exact::exact(root).into_iter();
+    let files = all.filter(|(path, _)| !is_git(path));
+    files
+        .map(|(path, (mode, _, content))| (path, (mode, content)))
+        .collect()
+}
+
+/// Writes the workflow anew, with a part of its text replaced.
+fn edit(world: &World, from: &str, to: &str) {
+    let text = world.read(FILE);
+    assert!(text.contains(from), "{text}");
+    world.write(FILE, text.replace(from, to));
 }
