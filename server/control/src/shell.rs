@@ -31,7 +31,7 @@ pub fn limit_this_process() {
 
 /// Kills all that a child has started, also what left its process group: it is the reaper of that.
 pub fn kill_descendants(child: u32) {
-    for pid in descendants(child) {
+    for (pid, _) in descendants(child, &[]).unwrap_or_default() {
         if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
             let _ = kill_process(pid, Signal::KILL);
         }

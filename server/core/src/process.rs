@@ -1,8 +1,9 @@
 //! Processes by number and start time: a number alone is used again.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::str::FromStr;
 
 /// A process. Its start time is in the kernel's ticks since the start of the system; 0 where it is unknown.
@@ -38,6 +39,8 @@ impl ProcessId {
 /// Facts about a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessStat {
+    /// The letter of its state (proc(5)).
+    pub state: char,
     pub parent: u32,
     /// The session of the operating system, not of an agent.
     pub session: u32,
@@ -48,14 +51,29 @@ impl ProcessStat {
     /// Reads `/proc`. None: there is no such process, or no `/proc`.
     pub fn of(pid: u32) -> Option<Self> {
         let text = read(pid, "stat")?;
+        Self::parse(&text)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
         // the name in parentheses may hold anything: proc(5)
-        let rest = &text[text.rfind(')')? + 1..];
-        let mut fields = rest.split_ascii_whitespace().skip(1);
+        let (_, rest) = text.rsplit_once(')')?;
+        let mut fields = rest.split_ascii_whitespace();
         Some(Self {
+            state: fields.next()?.chars().next()?,
             parent: fields.next()?.parse().ok()?,
             session: fields.nth(1)?.parse().ok()?,
             start: fields.nth(15)?.parse().ok()?,
         })
+    }
+
+    /// True if it is stopped, by a signal or by a tracer.
+    pub fn is_stopped(self) -> bool {
+        matches!(self.state, 'T' | 't')
+    }
+
+    /// True if it has ended, and its parent has not asked for its end yet.
+    pub fn has_ended(self) -> bool {
+        matches!(self.state, 'Z' | 'X')
     }
 }
 
@@ -128,27 +146,33 @@ pub fn ancestors(pid: u32) -> Vec<ProcessId> {
     found
 }
 
-/// Returns the descendants of a process, parents before their children. Empty without `/proc`.
-pub fn descendants(pid: u32) -> Vec<u32> {
-    let Ok(entries) = std::fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    let pids = entries.flatten();
-    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let parents: Vec<(u32, u32)> = pids
-        .filter_map(|pid| Some((pid, ProcessStat::of(pid)?.parent)))
-        .collect();
-    let mut found = vec![pid];
-    let mut at = 0;
-    while at < found.len() {
-        let parent = found[at];
-        let children = parents.iter().filter(|(_, of)| *of == parent);
-        let children: Vec<u32> = children.map(|(pid, _)| *pid).collect();
-        found.extend(children.iter().filter(|pid| **pid != parent));
-        at += 1;
+/// Returns the living processes below one, parents before their children, without those of `left_out` and all below them.
+/// A subreaper keeps those whose parent has ended below itself. Other systems than Linux list none.
+pub fn descendants(root: u32, left_out: &[u32]) -> io::Result<Vec<(u32, ProcessStat)>> {
+    if !cfg!(target_os = "linux") {
+        return Ok(Vec::new());
     }
-    found.remove(0);
-    found
+    let mut children: HashMap<u32, Vec<(u32, ProcessStat)>> = HashMap::new();
+    for entry in std::fs::read_dir("/proc")? {
+        let name = entry?.file_name();
+        let pid = name.to_str().and_then(|name| name.parse().ok());
+        // it may have ended since
+        if let Some((pid, stat)) = pid.and_then(|pid| Some((pid, ProcessStat::of(pid)?))) {
+            children.entry(stat.parent).or_default().push((pid, stat));
+        }
+    }
+    let mut found = Vec::new();
+    let mut left = vec![root];
+    while let Some(parent) = left.pop() {
+        let of_parent = children.remove(&parent).unwrap_or_default().into_iter();
+        for (pid, stat) in of_parent.filter(|(pid, _)| !left_out.contains(pid)) {
+            left.push(pid);
+            if !stat.has_ended() {
+                found.push((pid, stat));
+            }
+        }
+    }
+    Ok(found)
 }
 
 impl fmt::Display for ProcessId {
@@ -185,5 +209,36 @@ mod tests {
             ..own
         };
         assert!(!reused.is_alive());
+    }
+
+    #[test]
+    fn a_name_may_have_any_character() {
+        let line = "7 (a) Z 1 (x) S 42 7 9 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 555 0";
+        let stat = ProcessStat {
+            state: 'S',
+            parent: 42,
+            session: 9,
+            start: 555,
+        };
+        assert_eq!(ProcessStat::parse(line), Some(stat));
+        assert_eq!(ProcessStat::parse("garbage"), None);
+    }
+
+    #[test]
+    fn a_child_stands_below_this_process_until_it_has_ended() {
+        let mut child = std::process::Command::new("cat")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let pid = child.id();
+        let below = |left_out: &[u32]| {
+            let all = descendants(std::process::id(), left_out).unwrap();
+            all.iter().any(|(one, _)| *one == pid)
+        };
+        assert!(below(&[]));
+        assert!(!below(&[pid]));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!below(&[]));
     }
 }

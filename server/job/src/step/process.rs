@@ -13,8 +13,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Signal, getpid};
 
-use super::descendants::{StepProcess, descendants_but, processes};
+use super::descendants::{StepProcess, processes, signal_all};
 use super::left_processes::supervised;
 use super::stop::StopRequest;
 use super::wire::{StepProgram, SupervisorOrder, SupervisorWord};
@@ -98,22 +99,16 @@ pub struct ProgramLimits<'a> {
 /// Makes this process the parent of processes whose own parents end, so that those of a killed supervisor can be ended.
 pub fn adopt_orphans() {
     #[cfg(target_os = "linux")]
-    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    let _ = rustix::process::set_child_subreaper(Some(getpid()));
 }
 
 /// Ends the processes that a killed supervisor left to this one: all below it but the supervisors that are known.
 pub fn end_orphans<'a>(known: impl Iterator<Item = &'a Leftovers>) {
-    let known: Vec<i32> = known
-        .filter_map(|left| i32::try_from(left.child.id()).ok())
-        .collect();
+    let known: Vec<u32> = known.map(|left| left.child.id()).collect();
     let since = Instant::now();
     while since.elapsed() < END_TIMEOUT {
-        let left = descendants_but(rustix::process::getpid(), &known).unwrap_or_default();
-        if left.is_empty() {
+        if matches!(signal_all(getpid(), Signal::KILL, &known), Ok(0) | Err(_)) {
             return;
-        }
-        for pid in left {
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }
     }
 }

@@ -169,7 +169,7 @@ impl Supervisor {
             if left.is_empty() || since.elapsed() > KILL_TIMEOUT {
                 return Ok(());
             }
-            signal_all(getpid(), Signal::KILL)?;
+            signal_all(getpid(), Signal::KILL, &[])?;
             // the reaper's word, or another look
             let mut fds = [PollFd::new(&self.gone, PollFlags::IN)];
             let _ = poll(&mut fds, Some(&timespec(KILL_RETRY)));
