@@ -79,7 +79,7 @@ impl Capture<&mut Engine> {
                 let _lock = self.capture_lock()?;
                 self.newest_operation()?
             };
-            let scanned = self.scan_these(only, None)?;
+            let scanned = self.scan_these(only, false, None)?;
             let _lock = self.capture_lock()?;
             if self.newest_operation()? == newest {
                 return self.quiet_txn(AFTER, scanned, record);
@@ -121,6 +121,7 @@ impl Capture<&mut Engine> {
         let off = self.engine.progress.off();
         let request = ScanRequest {
             only: only.as_ref(),
+            is_proven: true,
             deadline: None,
             off: off.as_deref(),
         };
@@ -204,6 +205,7 @@ impl Capture<&mut Engine> {
             self.engine.here.root,
             self.engine.recorder_timeout,
         );
+        let is_proven = touched.is_some();
         let only = match touched {
             Some(touched) => {
                 let only = self.paths_to_scan(&Extent::Only(touched))?;
@@ -214,17 +216,19 @@ impl Capture<&mut Engine> {
         };
         // the time spent so far does not count against the scan's deadline
         let deadline = deadline.map(|deadline| deadline + started.elapsed());
-        self.scan_these(only.as_ref(), deadline)
+        self.scan_these(only.as_ref(), is_proven, deadline)
     }
 
     fn scan_these(
         &mut self,
         only: Option<&ChangedPaths>,
+        is_proven: bool,
         deadline: Option<Instant>,
     ) -> Result<Scanned> {
         let off = self.engine.progress.off();
         let request = ScanRequest {
             only,
+            is_proven,
             deadline,
             off: off.as_deref(),
         };

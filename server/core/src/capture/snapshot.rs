@@ -30,6 +30,8 @@ use crate::worktree::scan::{Findings, Found};
 pub(crate) struct ScanRequest<'a> {
     /// Paths that may have changed; None: walk the whole tree.
     pub only: Option<&'a ChangedPaths>,
+    /// True if a recorder proves that all other paths are unchanged, also directories.
+    pub is_proven: bool,
     pub deadline: Option<std::time::Instant>,
     /// Set when the scan is cancelled.
     pub off: Option<&'a std::sync::atomic::AtomicBool>,
@@ -164,7 +166,7 @@ fn run_scan(
     if let Some(touched) = only {
         complete(conn, root, here, touched, &mut findings)?;
         if let Some(before) = &noted_before {
-            findings.noted_dirs = noted_dirs(root, touched, &findings, before);
+            findings.noted_dirs = noted_dirs(root, touched, request.is_proven, &findings, before);
         }
     }
     let noted_before = noted_before.filter(|_| !findings.partial);
@@ -283,25 +285,26 @@ fn complete(
 fn noted_dirs(
     root: &Root,
     touched: &ChangedPaths,
+    is_proven: bool,
     findings: &Findings,
     before: &NotedDirs,
 ) -> NotedDirs {
-    let is_bare = |dir: &RelPath| {
-        let mut bare = findings.bare_dirs.split(|byte| *byte == 0);
-        bare.any(|bare| bare == dir.bytes())
-    };
+    let bare = findings.bare_dirs.split(|byte| *byte == 0);
+    let bare: BTreeSet<RelPath> = bare.filter_map(RelPath::new).collect();
     let mut dirs: BTreeMap<RelPath, u32> = BTreeMap::new();
     let elsewhere = before.iter().filter(|(dir, _)| !touched.covers(dir));
-    let bare = findings.bare_dirs.split(|byte| *byte == 0);
-    let bare = bare.filter_map(RelPath::new);
-    let mut all: BTreeSet<RelPath> = elsewhere.map(|(dir, _)| dir.clone()).chain(bare).collect();
+    let mut all: BTreeSet<RelPath> = elsewhere.map(|(dir, _)| dir.clone()).collect();
+    all.extend(bare.iter().cloned());
     if root.has_past_times() {
         // the bits of a directory may have changed, and nothing in it
         all.extend(touched.paths.iter().cloned());
     }
+    let around = touched.with_parents();
     for dir in all {
-        if let Some(mode) = root.dir_mode(&dir)
-            && (mode != before.usual || is_bare(&dir))
+        let is_same = is_proven && !around.contains(&dir) && !touched.passes_through(&dir);
+        let known = before.mode(&dir).filter(|_| is_same);
+        if let Some(mode) = known.or_else(|| root.dir_mode(&dir))
+            && (mode != before.usual || bare.contains(&dir))
         {
             dirs.insert(dir, mode);
         }

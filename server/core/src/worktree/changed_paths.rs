@@ -39,6 +39,25 @@ impl ChangedPaths {
         false
     }
 
+    /// The paths and directories, with all directories above them.
+    pub(crate) fn with_parents(&self) -> BTreeSet<RelPath> {
+        let mut all = BTreeSet::new();
+        for path in self.paths.iter().chain(&self.trees) {
+            let mut at = Some(path.clone());
+            while let Some(path) = at.filter(|path| !all.contains(path)) {
+                at = path.parent();
+                all.insert(path);
+            }
+        }
+        all
+    }
+
+    /// True if a path is in one of the paths: what was a directory there may be something else now.
+    pub(crate) fn passes_through(&self, path: &RelPath) -> bool {
+        let mut above = std::iter::successors(path.parent(), RelPath::parent);
+        above.any(|dir| self.paths.contains(&dir))
+    }
+
     /// Appends the bytes that `read` parses. No path holds a NUL.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         for (kind, all) in [(b'p', &self.paths), (b't', &self.trees)] {
