@@ -93,6 +93,14 @@ fn name(pid: u32) -> Option<String> {
     Some(text.trim_end().to_owned())
 }
 
+/// Returns the permission bits that files and directories made by this process do not get.
+pub fn umask() -> u32 {
+    let text = read(std::process::id(), "status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("Umask:"));
+    let bits = line.and_then(|bits| u32::from_str_radix(bits.trim(), 8).ok());
+    bits.unwrap_or(0o022)
+}
+
 /// More ancestors than any process has.
 const MAX_DEPTH: usize = 200;
 /// Shells that agents run hooks by.

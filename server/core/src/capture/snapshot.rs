@@ -315,7 +315,7 @@ fn noted_dirs(
             .iter()
             .map(|(dir, mode)| (dir.clone(), mode)),
     );
-    let mut noted = NotedDirs::new(before.usual, dirs);
+    let mut noted = NotedDirs::new(before.usual, dirs, root.has_past_times());
     let found = findings.noted_dirs.worktrees.iter();
     let all: BTreeSet<&RelPath> = before.worktrees.iter().chain(found).collect();
     noted.worktrees = all.into_iter().cloned().collect();

@@ -12,7 +12,7 @@ const MAX_NOTED: usize = 2000;
 /// The noted directories of a root.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NotedDirs {
-    /// Permission bits of a directory that is not noted: those of the root at its first scan.
+    /// Permission bits of a directory that is not noted: those of the root at its first scan, in a run those of a new one.
     pub usual: u32,
     dirs: Vec<(RelPath, u32)>,
     /// True if there were more than can be noted.
@@ -33,9 +33,15 @@ pub(crate) struct NotedDirs {
 }
 
 impl NotedDirs {
-    pub(crate) fn new(usual: u32, dirs: impl IntoIterator<Item = (RelPath, u32)>) -> Self {
+    /// `is_run`: these are all directories of a CI job's run.
+    pub(crate) fn new(
+        usual: u32,
+        dirs: impl IntoIterator<Item = (RelPath, u32)>,
+        is_run: bool,
+    ) -> Self {
         let dirs: BTreeMap<RelPath, u32> = dirs.into_iter().collect();
-        let fits = dirs.len() <= MAX_NOTED;
+        // a step back in a run sets the bits of all
+        let fits = is_run || dirs.len() <= MAX_NOTED;
         Self {
             usual,
             dirs: dirs.into_iter().filter(|_| fits).collect(),
@@ -156,7 +162,8 @@ mod tests {
     }
 
     fn noted(dirs: &[(&str, u32)]) -> NotedDirs {
-        NotedDirs::new(0o755, dirs.iter().map(|(at, mode)| (path(at), *mode)))
+        let dirs = dirs.iter().map(|(at, mode)| (path(at), *mode));
+        NotedDirs::new(0o755, dirs, false)
     }
 
     fn change(at: &str, before: Option<u32>, after: Option<u32>) -> DirChange {
@@ -208,7 +215,9 @@ mod tests {
             ]
         );
         let many = (0..=MAX_NOTED).map(|n| (path(&format!("d{n}")), 0o755));
-        assert_eq!(before.differences_to(&NotedDirs::new(0o755, many)), []);
+        let too_many = NotedDirs::new(0o755, many.clone(), false);
+        assert_eq!(before.differences_to(&too_many), []);
+        assert!(NotedDirs::new(0o755, many, true).is_whole());
     }
 
     #[test]

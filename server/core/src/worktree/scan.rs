@@ -186,8 +186,7 @@ impl<'a> Scan<'a> {
         Self {
             usual_dir_mode: against
                 .usual_dir_mode
-                .or(root_stat.map(|stat| stat.permissions()))
-                .unwrap_or(0o755),
+                .unwrap_or_else(|| root.usual_dir_mode()),
             root,
             store,
             known: against.known,
@@ -236,7 +235,7 @@ impl<'a> Scan<'a> {
         let odd = gathered.odd_dirs.iter().map(|(dir, mode)| (dir, *mode));
         let noted = bare.chain(odd);
         let noted = noted.filter_map(|(dir, mode)| Some((RelPath::new(dir.as_slice())?, mode)));
-        out.noted_dirs = NotedDirs::new(usual_dir_mode, noted);
+        out.noted_dirs = NotedDirs::new(usual_dir_mode, noted, self.root.has_past_times());
         out.noted_dirs.worktrees = gathered.worktrees;
         out.noted_dirs.worktrees.sort();
         out.noted_dirs.set_vcs(gathered.vcs_entries);

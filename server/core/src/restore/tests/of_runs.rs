@@ -166,6 +166,20 @@ fn directories_of_a_private_run_come_back_private() {
     before.restore(&mut scene);
 }
 
+/// However many directories have their own bits: installed packages bring thousands.
+#[test]
+fn directories_of_a_large_run_come_back_with_their_bits() {
+    let mut scene = Scene::run(&[("temp/keep", "k\n")]);
+    scene.prompt("build");
+    let many = "mkdir -p $(seq -f 'p/d%g' 2500) && chmod 750 p/d* && for n in 1 7 9; do echo $n > p/d$n/file; done";
+    scene.shell(|root| sh(root, many));
+    let before = Point::now(&scene);
+    scene.shell(|root| sh(root, "chmod 700 p/d2*; rm -r p/d7 p/d8*"));
+    let after = Point::now(&scene);
+    before.restore(&mut scene);
+    after.restore(&mut scene);
+}
+
 #[test]
 fn times_come_back() {
     let mut scene = Scene::run(&[
