@@ -203,6 +203,20 @@ impl Recorder {
     }
 }
 
+impl Recorder {
+    /// Has everything scanned at once if everything may have changed: nobody writes now. Until then each question has to compare
+    /// all files.
+    pub fn scan_soon(&self) {
+        let mut state = self.shared.state();
+        if state.extent() == Extent::All {
+            let now = Instant::now();
+            // the longest delay is over
+            state.since = Some((now.checked_sub(MAX_DELAY).unwrap_or(now), now));
+            self.shared.wakeup.notify_all();
+        }
+    }
+}
+
 impl Drop for Recorder {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);

@@ -24,7 +24,7 @@ const RECORDER_TIMEOUT: Duration = Duration::from_millis(50);
 pub(super) struct RunHistory {
     engine: Engine,
     /// Watches the files, so that a scan looks at those alone that a step has touched. Without it every scan walks the tree.
-    _recorder: Option<Recorder>,
+    recorder: Option<Recorder>,
     /// Id of the run, which its session in the history has.
     run: String,
     files: PathBuf,
@@ -46,7 +46,7 @@ impl RunHistory {
         };
         Ok(RunHistory {
             engine,
-            _recorder: Recorder::start(&workspace, recording, |_| {}).ok(),
+            recorder: Recorder::start(&workspace, recording, |_| {}).ok(),
             run: place.id.clone(),
             files: place.files.clone(),
             // a process that continues the run counts on
@@ -86,7 +86,11 @@ impl RunHistory {
             call: self.call_of(step, run),
             report: ToolReport::default(),
             failed,
-        })
+        })?;
+        if let Some(recorder) = &self.recorder {
+            recorder.scan_soon();
+        }
+        Ok(())
     }
 
     /// The checkpoint of the files as they were recorded last, and its moment in the log of times.
