@@ -222,6 +222,32 @@ fn no_event_of_a_burst_is_lost() {
     assert_eq!(all.difference(&reported).count(), 0);
 }
 
+/// A directory with another time has the entries that it had. With another mode, all in it may be readable or not.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_with_another_time_is_touched_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::time::Duration;
+
+    use super::watch::{Event, Watch};
+
+    let s = Scene::new(&[("d/a.txt", "one\n"), ("e/b.txt", "two\n")]);
+    let questions = tempfile::tempdir().expect("a directory");
+    let mut watch = Watch::new(&s.engine.root, questions.path(), None).expect("a watch");
+    watch.set().expect("the watches are set");
+    // `touch -m` sets the time of modification alone, which the kernel reports as another event
+    for times in [&["-d", "2001-02-03"][..], &["-m", "-d", "2001-02-04"]] {
+        let mut touch = std::process::Command::new("touch");
+        let status = touch.args(times).arg(s.root.join("d")).status();
+        assert!(status.expect("touch runs").success());
+    }
+    let mode = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(s.root.join("e"), mode).expect("a mode");
+    let mut events = watch.wait(Duration::ZERO).expect("events");
+    events.dedup();
+    assert_eq!(events, [Event::Path(path("d")), Event::Tree(path("e"))]);
+}
+
 /// The times and permission bits of a run are in its record, too. A path stays touched until a scan has recorded them, also where
 /// its content is as recorded.
 #[test]

@@ -13,14 +13,15 @@ use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::FileType;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+use rustix::fs::{AtFlags, CWD, FileType};
 use rustix::io::Errno;
 
 use crate::config::Sources;
 use crate::error::{Context, Error, Result};
 use crate::model::{RelPath, bytes_path};
 use crate::places::MARK;
+use crate::raw_stat::stat_at;
 use crate::system::read_small;
 use crate::vcs::{self, VcsFiles};
 use crate::worktree::disk::{DirListing, Root, TEMP_PREFIX};
@@ -42,7 +43,7 @@ const MASK: WatchFlags = WatchFlags::CREATE
 /// Change reported by the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// A file was created, removed or written.
+    /// A file was created, removed or written, or a directory has another time.
     Path(RelPath),
     /// The chat history of an agent without hooks was written. It may be an ignored file.
     ChatHistory,
@@ -58,6 +59,8 @@ pub(super) enum Event {
 
 struct Watched {
     path: Vec<u8>,
+    /// Its mode when it was listed. None: it could not be listed.
+    mode: Option<i64>,
     /// Rules inside the directory.
     rules: Arc<Rules>,
 }
@@ -181,8 +184,10 @@ impl Watch {
             }
             let text = read_small(&full.join(bytes_path(ignore_rules::FILE)), false);
             let rules = above.below(&path, text.as_deref());
+            let before = listed.as_ref().ok().and_then(|listed| listed.before);
             let now = Watched {
                 path: path.clone(),
+                mode: before.map(|stat| stat.mode),
                 rules: Arc::clone(&rules),
             };
             // the same directory under another name
@@ -282,6 +287,15 @@ impl Watch {
         Ok(events)
     }
 
+    /// True if a watched directory has the mode with which it was listed: all in it is as readable as then.
+    fn has_same_mode(&self, dir: &[u8]) -> bool {
+        let known = self.by_path.get(dir).and_then(|wd| self.dirs.get(wd));
+        let full = self.root.join(bytes_path(dir));
+        let now = stat_at(CWD, &full, AtFlags::SYMLINK_NOFOLLOW);
+        let now = now.ok().map(|stat| i64::from(stat.mode));
+        now.is_some() && known.is_some_and(|known| known.mode == now)
+    }
+
     fn handle(
         &mut self,
         wd: i32,
@@ -354,6 +368,11 @@ impl Watch {
         let Some(rules) = rules.enter(&path) else {
             return Ok(());
         };
+        // the kernel reports a new time of modification alone as `MODIFY`
+        if what.intersects(ReadFlags::ATTRIB | ReadFlags::MODIFY) && self.has_same_mode(&path) {
+            events.push(Event::Path(rel));
+            return Ok(());
+        }
         if what.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM) {
             self.unwatch(&path);
         } else if what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO | ReadFlags::ATTRIB) {
