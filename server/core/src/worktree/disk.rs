@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+#[cfg(target_os = "linux")]
+use rustix::fs::ResolveFlags;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -233,6 +235,16 @@ impl Root {
 
     fn dir(&self, dir: &[u8]) -> Result<OwnedFd, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        #[cfg(target_os = "linux")]
+        if !dir.is_empty() {
+            // by one call; the others tell the reason of a failure, and open what is too long for one
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+            match rustix::fs::openat2(&self.fd, dir, flags, Mode::empty(), resolve) {
+                Ok(opened) => return Ok(opened),
+                Err(Errno::NOENT) => return Err(Errno::NOENT),
+                Err(_) => {}
+            }
+        }
         let mut at = self
             .fd
             .as_fd()
