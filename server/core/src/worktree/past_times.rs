@@ -109,15 +109,18 @@ fn gone(conn: &Connection, root: RootId, found: &DirTimes) -> Result<Vec<RelPath
             .filter(|dir| !there.contains(dir))
             .collect());
     }
-    let mut below = conn.prepare_cached(
-        "SELECT path FROM dir_time WHERE root = ?1 AND (path = ?2 OR path > ?3 AND path < ?4)",
-    )?;
+    let mut below = conn
+        .prepare_cached("SELECT path FROM dir_time WHERE root = ?1 AND path >= ?2 AND path < ?3")?;
     let mut all = Vec::new();
     for dir in &found.gone {
-        let (from, to) = ([dir.bytes(), b"/"].concat(), [dir.bytes(), b"0"].concat());
-        let rows = below.query_map(params![root, dir, from, to], |r| r.get(0))?;
+        // names such as `dir-x` lie between a directory and those in it
+        let end = [dir.bytes(), b"0"].concat();
+        let rows = below.query_map(params![root, dir, end], |r| r.get(0))?;
         for row in rows {
-            all.push(row?);
+            let known: RelPath = row?;
+            if known.within(dir.bytes()) {
+                all.push(known);
+            }
         }
     }
     Ok(all)
