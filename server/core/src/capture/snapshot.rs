@@ -343,8 +343,15 @@ fn bare_dirs(
     let (gone, present): (Vec<&Found>, Vec<&Found>) =
         findings.found.iter().partition(|f| f.image.is_absent());
     let mut looked_at = BTreeSet::new();
-    for path in gone.iter().map(|f| &f.path).chain(&findings.absent) {
-        let mut dir = path.parent();
+    let left = gone.iter().map(|f| &f.path).chain(&findings.absent);
+    // a recorder names a directory alone that is new to the record, and known to it
+    let named = touched
+        .paths
+        .iter()
+        .filter(|path| root.is_dir(path.bytes()));
+    let dirs = left.filter_map(RelPath::parent).chain(named.cloned());
+    for dir in dirs {
+        let mut dir = Some(dir);
         while let Some(at) = dir.filter(|at| looked_at.insert(at.clone())) {
             let recorded = file_state::count_below(conn, here.root, &at)?;
             let deleted = gone.iter().filter(|f| f.path.within(at.bytes())).count();

@@ -248,6 +248,25 @@ fn a_directory_with_another_time_is_touched_alone() {
     assert_eq!(events, [Event::Path(path("d")), Event::Tree(path("e"))]);
 }
 
+/// A recorder has seen a new directory. Until it is recorded, it is named alone, and still one without a file.
+#[test]
+fn a_new_directory_without_a_file_stays_touched_until_it_is_recorded() {
+    let mut s = Scene::run(&[("a.txt", "a\n")]);
+    s.engine.capture_mut().record_changes().expect("recorded");
+    std::fs::create_dir_all(s.root.join("made/in")).expect("made");
+    let mut late = |changed: &Extent| {
+        let findings = s.engine.capture_mut().catch_up(changed, false);
+        let late = findings.expect("a scan").late;
+        let late: std::collections::BTreeSet<String> = late.iter().map(RelPath::display).collect();
+        late.into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(late(&touched(&[], &["made"])), ["made", "made/in"]);
+    assert_eq!(
+        late(&touched(&["made", "made/in"], &[])),
+        ["made", "made/in"]
+    );
+}
+
 /// The times and permission bits of a run are in its record, too. A path stays touched until a scan has recorded them, also where
 /// its content is as recorded.
 #[test]
