@@ -97,7 +97,14 @@ impl SeenSources {
             engine,
         };
         let (mut taken, mut conflicts) = (Vec::new(), Vec::new());
-        let changed = self.changed(touched, &run.sources);
+        let mut changed = self.changed(touched, &run.sources);
+        if self.files.is_empty() {
+            // another process has seen the files: the history knows those that are gone
+            let now = self.listing.files();
+            let mut gone = run.brought()?;
+            gone.retain(|path| !now.contains_key(path) && !run.sources.taken.contains_key(path));
+            changed.splice(0..0, gone);
+        }
         // also those after one that fails
         self.open.extend(changed.iter().cloned());
         for path in changed {
@@ -227,6 +234,22 @@ impl SourceRun<'_> {
         };
         self.sources.taken.insert(path.clone(), taken);
         Ok(edit)
+    }
+
+    /// Paths of the files that the checkout brought, without git's own.
+    fn brought(&self) -> Result<Vec<RelPath>, String> {
+        let all = self.engine.history().paths_at(self.node);
+        let all = all.map_err(|error| error.to_string())?;
+        let below = self
+            .target
+            .strip_prefix(&self.files)
+            .unwrap_or(&self.target);
+        let brought = all.into_iter().filter_map(|path| {
+            let path = path.to_path().strip_prefix(below).ok()?.to_owned();
+            let path = Some(path).filter(|path| !path.starts_with(".git"))?;
+            RelPath::from_path(&path)
+        });
+        Ok(brought.collect())
     }
 
     /// The file as it was taken up last, or as the checkout brought it.

@@ -28,8 +28,20 @@ impl Conversation {
     }
 
     pub fn with(world: &World, arguments: &[&str]) -> Conversation {
+        Conversation::of(
+            world,
+            &[&["ci.yml", "-j", "build", "--yes"], arguments].concat(),
+        )
+    }
+
+    /// Continues the newest run that can be resumed.
+    pub fn resume(world: &World) -> Conversation {
+        Conversation::of(world, &["--resume"])
+    }
+
+    fn of(world: &World, arguments: &[&str]) -> Conversation {
         let mut command = world.backstitch();
-        command.args(["--json", "job", "debug", "ci.yml", "-j", "build", "--yes"]);
+        command.args(["--json", "job", "debug"]);
         command.args(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("a job");
@@ -101,6 +113,12 @@ impl Conversation {
         let pid = i32::try_from(self.child.id()).ok();
         let pid = pid.and_then(Pid::from_raw).expect("a pid");
         kill_process(pid, signal).expect("a signal");
+    }
+
+    /// Ends the process as `kill -9` does.
+    pub fn kill(mut self) {
+        self.child.kill().expect("killed");
+        self.child.wait().expect("ended");
     }
 
     /// Ends the lines, and returns the exit code.

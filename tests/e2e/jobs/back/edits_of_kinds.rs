@@ -39,6 +39,26 @@ fn is_executable(file: &Path) -> bool {
     fs::metadata(file).expect("a file").mode() & 0o111 == 0o111
 }
 
+/// The history of a run knows the files of the checkout: one that is deleted while no process has the run is taken up, too.
+#[test]
+fn a_file_that_is_deleted_before_a_run_is_resumed_is_taken_up() {
+    let world = world();
+    let mut talk = Conversation::begin(&world);
+    assert_eq!(talk.stop("c"), "failed Test");
+    let (two, out) = (talk.file("two"), talk.file("out"));
+    talk.kill();
+    world.remove("two");
+    world.write("one", "changed\n");
+    let mut talk = Conversation::resume(&world);
+    let said = talk.ask(":sync")["said"].clone();
+    assert_eq!(said, "Your edits were taken up: two, one.");
+    assert!(!two.exists() && out.exists());
+    assert_eq!(talk.read("one"), "changed\n");
+    assert_eq!(talk.stop("b"), "before Test");
+    assert!(two.exists(), "the point before the step has the file");
+    talk.end();
+}
+
 /// A script that lacks its executable bit is mended by `chmod +x` alone. The time of the file stays as it was.
 #[test]
 fn an_executable_bit_is_taken_up() {
