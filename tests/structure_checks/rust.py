@@ -77,6 +77,7 @@ def begins_item(text, at):
 
 CFG_TEST = re.compile(r"#\[\s*(?:cfg\s*\(\s*(?:test|any\s*\(\s*test\b[^)]*\)|all\s*\(\s*test\b[^)]*\))\s*\)|test)\s*\]")
 ATTRIBUTE = re.compile(r"\s*#\[")
+ITEM = re.compile(r"\bpub(?:\([^)]*\))?\s+(?:(?:const|unsafe|async|extern)\s+)*(?:fn|struct|enum|trait|type|const|static|union|mod)\s+(\w+)")
 
 
 def without_tests(text):
@@ -117,7 +118,10 @@ class File:
         self.modules = set(re.findall(r"\bmod\s+(\w+)\s*;", self.text))
         self.uses = list(self.read_uses())
         # name -> path, of what this module passes on
-        self.passed_on = {names[-1]: names for public, names, _ in self.uses if public}
+        self.passed_on = {names[-1]: names for public, names, _ in self.uses if public and names[-1] != "*"}
+        # paths of the modules that it passes on as a whole
+        self.passed_on_whole = [names[:-1] for public, names, _ in self.uses if public and names[-1] == "*"]
+        self.items = set(ITEM.findall(self.text))
 
     def line(self, at):
         return bisect_right(self.breaks, at - 1) + 1
@@ -228,7 +232,13 @@ def target(all_files, names, seen=()):
         if not file:
             break
         deepest, rest = file, names[length:]
-    if deepest and rest and rest[0] in deepest.passed_on and id(deepest) not in seen:
-        further = target(all_files, deepest.passed_on[rest[0]] + rest[1:], (*seen, id(deepest)))
-        return further or deepest
+    if not deepest or not rest or id(deepest) in seen:
+        return deepest
+    seen = (*seen, id(deepest))
+    if rest[0] in deepest.passed_on:
+        return target(all_files, deepest.passed_on[rest[0]] + rest[1:], seen) or deepest
+    for whole in deepest.passed_on_whole:
+        further = target(all_files, whole + rest, seen)
+        if further and (rest[0] in further.items or further is not all_files.get(tuple(whole))):
+            return further
     return deepest
