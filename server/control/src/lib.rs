@@ -45,13 +45,7 @@ pub use armed_index::{armed_at, armed_elsewhere};
 pub use attempts::Attempt;
 pub use backstitch_core::command_words::{CommandPlace, NamedFiles, SearchedFiles, named_files};
 pub use backstitch_core::process::{ProcessId, agent_processes, ancestors, descendants, starter};
-pub use breakpoint::{
-    AnyKind, Breakpoint, BreakpointAction, BreakpointId, BreakpointScope, BreakpointSpec,
-    BudgetKind, BudgetOf, CallFacts, CallLookup, CallMoment, Case, CommandKind, ContentKind,
-    FailedCallKind, FieldForm, FunctionFacts, FunctionKind, IterationKind, KindField, KindInfo,
-    LineKind, Match, PathKind, PathReader, PatternKind, StepKind, StepUntil, ToolKind, Trigger,
-    TurnFacts, TurnKind, fixed_start, glob, literal_glob, regex, user_kinds,
-};
+pub use breakpoint::*;
 pub use breakpoints::{Breakpoints, NewBreakpoint};
 pub use decided::{Decided, Undone};
 pub use hit_condition::HitCondition;

@@ -14,13 +14,7 @@ use backstitch_core::config::Unattended;
 pub use facts::{CallFacts, CallLookup, CallMoment, FunctionFacts, Trigger, TurnFacts};
 pub use id::BreakpointId;
 pub use kind::{FieldForm, KindField, KindInfo, Match, PathReader, SetBreakpoint};
-#[cfg(test)]
-pub(crate) use kinds::KINDS;
-pub use kinds::{
-    AnyKind, BreakpointSpec, BudgetKind, BudgetOf, CommandKind, ContentKind, FailedCallKind,
-    FunctionKind, IterationKind, LineKind, PathKind, PatternKind, StepKind, StepUntil, ToolKind,
-    TurnKind, user_kinds,
-};
+pub use kinds::*;
 pub use patterns::{Case, fixed_start, glob, literal_glob, regex};
 
 /// A breakpoint.

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::breakpoint::KINDS;
+use crate::breakpoint::KindName;
 use crate::{
     AnyKind, BreakpointScope, BreakpointSpec, BudgetKind, BudgetOf, CallMoment, ChangedLines,
     CommandKind, ContentKind, FailedCallKind, HitCondition, IterationKind, LineKind, LineRange,
@@ -668,9 +668,9 @@ fn an_expression_that_cannot_be_used_triggers_and_is_noted() {
 fn every_kind_equals_a_naive_matcher() {
     let mut random = naive::Random(7);
     let calls = naive::calls(&mut random, 5000);
-    for kind in 0..KINDS.len() {
+    for kind in KindName::ALL {
         let breakpoints: Vec<Breakpoint> = (1..=20)
-            .map(|id| naive::breakpoint(&mut random, kind, id))
+            .map(|id| naive::breakpoint(&mut random, *kind, id))
             .collect();
         let mut reference = naive::Matcher::new(&breakpoints);
         let mut counts = BTreeMap::new();

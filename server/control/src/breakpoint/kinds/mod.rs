@@ -47,8 +47,19 @@ macro_rules! kinds {
             $($name($kind),)*
         }
 
-        /// All kinds.
-        pub const KINDS: &[KindInfo] = &[$(<$kind>::INFO,)*];
+        const KINDS: &[KindInfo] = &[$(<$kind>::INFO,)*];
+
+        /// Name of a kind, for tests that make breakpoints of each.
+        #[cfg(test)]
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) enum KindName {
+            $($name,)*
+        }
+
+        #[cfg(test)]
+        impl KindName {
+            pub(crate) const ALL: &[Self] = &[$(Self::$name,)*];
+        }
 
         $(impl From<$kind> for BreakpointSpec {
             fn from(kind: $kind) -> Self {

@@ -5,7 +5,8 @@ use std::path::Path;
 use regex::RegexBuilder;
 
 use super::*;
-use crate::breakpoint::{FunctionKind, KINDS};
+use crate::FunctionKind;
+use crate::breakpoint::KindName;
 
 /// Pseudorandom numbers (xorshift) from a seed.
 pub struct Random(pub u64);
@@ -93,50 +94,49 @@ const LINES: [&str; 6] = [
 ];
 const JQ: [&str; 3] = ["met", "not met", "fails"];
 
-/// Makes a breakpoint of a kind, by its place in [`KINDS`].
-pub fn breakpoint(random: &mut Random, kind: usize, id: i64) -> Breakpoint {
+/// Makes a breakpoint of a kind.
+pub fn breakpoint(random: &mut Random, kind: KindName, id: i64) -> Breakpoint {
     let text = |random: &mut Random, all: &[&str]| random.pick(all).to_owned();
     let maybe =
         |random: &mut Random, all: &[&str]| random.one_in(2).then(|| random.pick(all).to_owned());
-    let spec = match KINDS[kind].name {
-        "tool" => BreakpointSpec::Tool(ToolKind {
+    let spec = match kind {
+        KindName::Tool => BreakpointSpec::Tool(ToolKind {
             name: text(random, &TOOLS),
             condition: maybe(random, &EXPRESSIONS),
         }),
-        "path" => path(random.pick(&GLOBS)),
-        "line" => line(
+        KindName::Path => path(random.pick(&GLOBS)),
+        KindName::Line => line(
             random.pick(&FILES[..6]),
             random.number(6) + 1,
             random.number(3) + 1,
         ),
-        "content" => BreakpointSpec::Content(ContentKind {
+        KindName::Content => BreakpointSpec::Content(ContentKind {
             regex: text(random, &EXPRESSIONS),
             path: maybe(random, &GLOBS),
         }),
-        "pattern" => pattern(random.pick(&EXPRESSIONS)),
-        "command" => BreakpointSpec::Command(CommandKind {
+        KindName::Pattern => pattern(random.pick(&EXPRESSIONS)),
+        KindName::Command => BreakpointSpec::Command(CommandKind {
             regex: Some(text(random, &EXPRESSIONS)),
             words: None,
         }),
-        "iteration" => BreakpointSpec::Iteration(IterationKind {
+        KindName::Iteration => BreakpointSpec::Iteration(IterationKind {
             number: random.number(40) + 1,
         }),
-        "turn" => BreakpointSpec::Turn(TurnKind {
+        KindName::Turn => BreakpointSpec::Turn(TurnKind {
             number: random.number(9) + 1,
         }),
-        "error" => BreakpointSpec::Error(FailedCallKind {
+        KindName::Error => BreakpointSpec::Error(FailedCallKind {
             tool: maybe(random, &TOOLS),
         }),
-        "budget" => BreakpointSpec::Budget(BudgetKind {
+        KindName::Budget => BreakpointSpec::Budget(BudgetKind {
             of: random.pick(&BudgetOf::ALL),
             limit: random.below(40) as u64 + 1,
         }),
-        "any" => BreakpointSpec::Any(AnyKind {}),
-        "function" => BreakpointSpec::Function(FunctionKind {
+        KindName::Any => BreakpointSpec::Any(AnyKind {}),
+        KindName::Function => BreakpointSpec::Function(FunctionKind {
             name: text(random, &TOOLS),
         }),
-        "step" => BreakpointSpec::Step(StepKind { how: step(random) }),
-        other => panic!("the generator makes no breakpoint of the kind {other}"),
+        KindName::Step => BreakpointSpec::Step(StepKind { how: step(random) }),
     };
     let mut made = super::breakpoint(id, spec);
     if random.one_in(4) {
