@@ -194,6 +194,19 @@ fn kinds_of_the_documentation() {
         "kinds",
         &format!("The kinds of breakpoints are {}.\n", names.join(", ")),
     );
+    let of_calls: Vec<String> = user_kinds()
+        .filter(|kind| kind.is_about_calls)
+        .map(|kind| format!("`{}`", kind.name))
+        .collect();
+    let (last, others) = of_calls.split_last().expect("kinds about calls");
+    check_part(
+        "server/docs/control.md",
+        "kinds about calls",
+        &format!(
+            "These are those of the kinds {} and {last}.\n",
+            others.join(", ")
+        ),
+    );
 }
 
 /// The values of a setting in words.
