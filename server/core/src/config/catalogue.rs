@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::choice::{AbsentActions, Lenses, OnTimeout, Restoring, Unattended};
+use super::choice::{self, Choice};
 use super::form::{Setting, SettingForm};
 use super::loosening::{Looser, SettingOrigin};
 
@@ -83,9 +83,29 @@ impl SettingInfo {
     }
 }
 
-/// Declares the settings. The order is that of lists.
+/// Values of a setting by which the tests try the rule for others' values. Each is TOML.
+#[cfg(test)]
+pub(super) struct Samples {
+    /// The user's own value.
+    pub own: &'static str,
+    /// Values that loosen it.
+    pub looser: &'static [&'static str],
+    /// Values that tighten it or are harmless. They differ from `own`.
+    pub heeded: &'static [&'static str],
+}
+
+/// A choice that is the value of a setting.
+pub trait ChoiceSetting: Choice + Default {
+    const KEY: Key;
+}
+
+/// Declares the settings. The order is that of lists. `as CHOICE`: its values are those of the choice. At the end of a row
+/// are the values with which it is tested: the user's own, looser ones, and those that are heeded.
 macro_rules! settings {
-    ($($key:ident: $info:expr;)*) => {
+    ($(
+        $key:ident $(as $choice:ident)?: $info:expr,
+        own $own:literal looser [$($looser:literal),*] heeded [$($heeded:literal),*];
+    )*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Key {
             $($key,)*
@@ -100,34 +120,54 @@ macro_rules! settings {
                     $(Self::$key => const { &$info },)*
                 }
             }
+
+            #[cfg(test)]
+            pub(super) fn samples(self) -> Samples {
+                match self {
+                    $(Self::$key => Samples {
+                        own: $own,
+                        looser: &[$($looser),*],
+                        heeded: &[$($heeded),*],
+                    },)*
+                }
+            }
         }
+
+        $($(impl ChoiceSetting for choice::$choice {
+            const KEY: Key = Key::$key;
+        })?)*
     };
 }
 
 settings! {
     Exclude: SettingInfo::new("capture.exclude", SettingForm::Patterns)
         .looser(Looser::Patterns, LESS_RECORDED)
-        .doc("a list of patterns", "yes; your patterns follow theirs, and so decide").in_editors();
+        .doc("a list of patterns", "yes; your patterns follow theirs, and so decide").in_editors(),
+        own "['a']" looser [] heeded ["['b']", "['!a']"];
     Include: SettingInfo::new("capture.include", SettingForm::Patterns)
         .looser(Looser::Any, LESS_RECORDED)
         .doc(
             "a list of patterns",
             "no: more would be recorded, such as secrets, or files that fill the store",
-        ).in_editors();
+        ).in_editors(),
+        own "['a']" looser ["['*']", "['a', '.env']", "[]"] heeded [];
     MaxFileSize: SettingInfo::new("capture.maxFileSize", SettingForm::size(MAX_FILE, 1, MOST, "\"10MB\" or \"512 KiB\""))
         .looser(Looser::Larger, LESS_RECORDED)
-        .doc("a number of bytes, or a text such as `\"10MB\"`, `\"512 KiB\"`", LOWER).in_editors();
-    CodeLens: SettingInfo {
+        .doc("a number of bytes, or a text such as `\"10MB\"`, `\"512 KiB\"`", LOWER).in_editors(),
+        own "5000" looser ["5001", "'11 MiB'"] heeded ["4999", "1"];
+    CodeLens as Lenses: SettingInfo {
             is_shared: false,
-            ..SettingInfo::new("codeLens", SettingForm::one_of(&Lenses::NAMES, "all"))
+            ..SettingInfo::new("codeLens", SettingForm::one_of(&choice::Lenses::NAMES, "all"))
         }
-        .doc("", "yes: no recorded or restored file depends on it").in_editors();
-    Restore: SettingInfo {
+        .doc("", "yes: no recorded or restored file depends on it").in_editors(),
+        own "'all'" looser [] heeded ["'off'", "'session'"];
+    Restore as Restoring: SettingInfo {
             instead: "set it in your own config.toml, or pass --exact",
-            ..SettingInfo::new("restore.default", SettingForm::one_of(&Restoring::NAMES, "merge"))
+            ..SettingInfo::new("restore.default", SettingForm::one_of(&choice::Restoring::NAMES, "merge"))
         }
         .looser(Looser::Name("exact"), "cannot have your own edits taken out")
-        .doc("", "only `merge`: `exact` discards your own edits").in_editors();
+        .doc("", "only `merge`: `exact` discards your own edits").in_editors(),
+        own "'merge'" looser ["'exact'"] heeded [];
     // it locates the store that would hold the value
     StoreDir: SettingInfo {
             instead: "set it in your own config.toml, or pass --store-dir",
@@ -141,10 +181,12 @@ settings! {
         .doc(
             "a directory",
             "no: a clone could bring a prepared history; see [below](#in-an-editor)",
-        ).in_editors();
+        ).in_editors(),
+        own "'/mine'" looser ["'/x'", "'.s'"] heeded [];
     KeepDays: SettingInfo::new("store.keepDays", SettingForm::number("days", 30, 1, 36_500))
         .looser(Looser::Smaller, MORE_KEPT)
-        .doc("days, from 1", MORE).in_editors();
+        .doc("days, from 1", MORE).in_editors(),
+        own "9" looser ["8", "1"] heeded ["10"];
     MaxBytes: SettingInfo::new(
             "store.maxBytes",
             SettingForm::size(5 << 30, 1 << 20, u64::MAX, "\"2GB\" or \"500 MiB\"").zero("0 means no limit"),
@@ -153,65 +195,79 @@ settings! {
         .doc(
             "a number of bytes, or a text such as `\"2 GB\"`; from 1 MiB, 0 means no limit",
             MORE,
-        ).in_editors();
+        ).in_editors(),
+        own "'3 GiB'" looser ["'2 GiB'"] heeded ["'4 GiB'", "0"];
     MaxCheckpoints: SettingInfo::new(
             "checkpoints.max",
             SettingForm::number("checkpoints", 0, 0, u64::MAX).zero("0 means no limit"),
         )
         .looser(Looser::SmallerLimit, MORE_KEPT)
-        .doc("a number of checkpoints; 0 means no limit", MORE).in_editors();
+        .doc("a number of checkpoints; 0 means no limit", MORE).in_editors(),
+        own "9" looser ["8", "1"] heeded ["10", "0"];
     // "do not record" is a wish that a person may have in an editor, and it is said wherever people look
     Automatic: SettingInfo::new("checkpoints.automatic", SettingForm::Flag { default: true })
         .looser(Looser::True, LESS_RECORDED)
-        .doc("", "only `false`: less is recorded").in_editors();
+        .doc("", "only `false`: less is recorded").in_editors(),
+        own "true" looser [] heeded ["false"];
     PauseTimeout: SettingInfo::new(
             "pause.timeout",
             SettingForm::number("seconds", 0, 0, u64::MAX).zero("0 is as long as the agent waits"),
         )
         .looser(Looser::SmallerLimit, MORE_HELD)
-        .doc("seconds; 0 means as long as the agent waits", "only longer than yours");
-    PauseOnTimeout: SettingInfo::new("pause.onTimeout", SettingForm::one_of(&OnTimeout::NAMES, "deny"))
+        .doc("seconds; 0 means as long as the agent waits", "only longer than yours"),
+        own "9" looser ["8"] heeded ["10", "0"];
+    PauseOnTimeout as OnTimeout: SettingInfo::new("pause.onTimeout", SettingForm::one_of(&choice::OnTimeout::NAMES, "deny"))
         .looser(Looser::Earlier(&["allow", "ask", "deny"]), MORE_HELD)
-        .doc("", STRICTER);
-    PauseUnattended: SettingInfo::new("pause.unattended", SettingForm::one_of(&Unattended::NAMES, "ask"))
+        .doc("", STRICTER),
+        own "'ask'" looser ["'allow'"] heeded ["'deny'"];
+    PauseUnattended as Unattended: SettingInfo::new("pause.unattended", SettingForm::one_of(&choice::Unattended::NAMES, "ask"))
         .looser(Looser::Earlier(&["allow", "ask", "hold", "deny"]), MORE_HELD)
-        .doc("", STRICTER);
+        .doc("", STRICTER),
+        own "'ask'" looser ["'allow'"] heeded ["'hold'", "'deny'"];
     AllowControl: SettingInfo::new("agents.allowControl", SettingForm::Flag { default: false })
         .looser(Looser::True, "cannot let agents decide on their own calls")
-        .doc("", "only `false`");
+        .doc("", "only `false`"),
+        own "false" looser ["true"] heeded [];
     // evaluations have the rights of their program, so nobody else sets them up
     EvalTimeout: SettingInfo::new("repl.evalTimeout", SettingForm::number("seconds", 30, 1, 86_400))
         .looser(Looser::Any, "cannot set up evaluations")
-        .doc("seconds, from 1", "no: an evaluation has the rights of its program");
+        .doc("seconds, from 1", "no: an evaluation has the rights of its program"),
+        own "9" looser ["8", "10"] heeded [];
     Shell: SettingInfo::new("repl.shell", SettingForm::Program { default: "sh" })
         .looser(Looser::Any, "cannot set up evaluations")
-        .doc("a shell", "no");
+        .doc("a shell", "no"),
+        own "'bash'" looser ["'./evil'"] heeded [];
     // a message has the whole value
     MaxObject: SettingInfo::new(
             "repl.maxObject",
             SettingForm::size(8 << 20, 0, 16 << 20, "\"8 MiB\"").zero("0 keeps no value"),
         )
         .looser(Looser::Larger, LESS_RECORDED)
-        .doc("a size up to 16 MiB; 0 keeps no value", "only lower than yours: less is kept");
+        .doc("a size up to 16 MiB; 0 keeps no value", "only lower than yours: less is kept"),
+        own "5000" looser ["5001"] heeded ["4999", "0"];
     KeepRuns: SettingInfo::new("jobs.keepRuns", SettingForm::number("runs", 10, 1, 100_000))
         .looser(Looser::Any, SET_UP_JOBS)
-        .doc("a number of runs, from 1", "no: runs of all your projects are counted together");
+        .doc("a number of runs, from 1", "no: runs of all your projects are counted together"),
+        own "9" looser ["8", "10"] heeded [];
     KeepPoints: SettingInfo::new("jobs.keep", SettingForm::number("checkpoints", 50, 1, 100_000))
         .looser(Looser::Any, SET_UP_JOBS)
-        .doc("a number of checkpoints of a job, from 1", "no: a step back would not reach as far");
-    MissingActions: SettingInfo {
+        .doc("a number of checkpoints of a job, from 1", "no: a step back would not reach as far"),
+        own "9" looser ["8", "10"] heeded [];
+    MissingActions as AbsentActions: SettingInfo {
             instead: "set it in your own config.toml, or pass --missing-actions",
-            ..SettingInfo::new("jobs.missingActions", SettingForm::one_of(&AbsentActions::NAMES, "fail"))
+            ..SettingInfo::new("jobs.missingActions", SettingForm::one_of(&choice::AbsentActions::NAMES, "fail"))
         }
         .looser(Looser::Any, SET_UP_JOBS)
-        .doc("", "no: a job without its steps would succeed");
+        .doc("", "no: a job without its steps would succeed"),
+        own "'fail'" looser ["'skip'"] heeded [];
     // a variable of the user may be a login
     InheritEnv: SettingInfo {
             instead: "set it in your own config.toml, or pass --inherit-env",
             ..SettingInfo::new("jobs.inheritEnv", SettingForm::Variables)
         }
         .looser(Looser::Any, SET_UP_JOBS)
-        .doc("a list of names; a `*` at the end stands for any rest", "no: a variable may have a login");
+        .doc("a list of names; a `*` at the end stands for any rest", "no: a variable may have a login"),
+        own "['A']" looser ["['TOKEN']", "['A', 'B_*']", "[]"] heeded [];
 }
 
 impl Key {

@@ -15,7 +15,7 @@ macro_rules! choices {
 
         impl $name {
             pub const ALL: [Self; [$($text,)*].len()] = [$(Self::$value,)*];
-            pub(super) const NAMES: [&str; Self::ALL.len()] = [$($text,)*];
+            pub const NAMES: [&str; Self::ALL.len()] = [$($text,)*];
 
             pub fn name(self) -> &'static str {
                 match self {
@@ -33,7 +33,7 @@ macro_rules! choices {
 }
 
 /// A value of a setting with names.
-pub(super) trait Choice: Sized {
+pub trait Choice: Sized {
     fn from_name(name: &str) -> Option<Self>;
 }
 

@@ -15,10 +15,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use catalogue::{Key, SettingInfo, unknown};
+pub use catalogue::{ChoiceSetting, Key, SettingInfo, unknown};
 pub(crate) use catalogue::{MAX_FILE, MOST};
-use choice::Choice;
-pub use choice::{AbsentActions, Lenses, OnTimeout, Restoring, Unattended};
+pub use choice::*;
 pub use form::{NumberForm, Setting, SettingForm};
 pub use loosening::{Looser, SettingOrigin};
 pub use sources::keep_editor;
@@ -230,8 +229,9 @@ impl Config {
         self.setting(key) == Some(Setting::Flag(true))
     }
 
-    fn choice<T: Choice + Default>(&self, key: Key) -> T {
-        let setting = self.setting(key);
+    /// The value of a setting that is a choice.
+    pub fn choice<T: ChoiceSetting>(&self) -> T {
+        let setting = self.setting(T::KEY);
         let name = setting.as_ref().and_then(Setting::name);
         name.and_then(T::from_name).unwrap_or_default()
     }
@@ -343,16 +343,6 @@ impl Config {
         self.limit(Key::PauseTimeout).map(Duration::from_secs)
     }
 
-    /// Outcome of a pause that nobody has decided in time.
-    pub fn pause_on_timeout(&self) -> OnTimeout {
-        self.choice(Key::PauseOnTimeout)
-    }
-
-    /// Outcome of a pause that nobody sees.
-    pub fn pause_unattended(&self) -> Unattended {
-        self.choice(Key::PauseUnattended)
-    }
-
     /// Time that an evaluation may take.
     pub fn eval_timeout(&self) -> Duration {
         Duration::from_secs(self.number(Key::EvalTimeout))
@@ -381,11 +371,6 @@ impl Config {
         usize::try_from(self.number(Key::KeepPoints)).unwrap_or(usize::MAX)
     }
 
-    /// Treatment of steps whose action is absent.
-    pub fn absent_actions(&self) -> AbsentActions {
-        self.choice(Key::MissingActions)
-    }
-
     /// Names of the user's variables that a run of a job keeps; a `*` at the end stands for any rest.
     pub fn inherited_variables(&self) -> Vec<String> {
         match self.setting(Key::InheritEnv) {
@@ -409,13 +394,9 @@ impl Config {
         Sources::of(workspace).now()
     }
 
-    pub fn lenses(&self) -> Lenses {
-        self.choice(Key::CodeLens)
-    }
-
     /// True if a rewind is exact by default.
     pub fn rewinds_exactly(&self) -> bool {
-        self.choice::<Restoring>(Key::Restore) == Restoring::Exact
+        self.choice::<Restoring>() == Restoring::Exact
     }
 
     /// Problems in the files, one line each: the place, the reason, and the effective value.

@@ -201,7 +201,7 @@ fn the_nearest_source_wins_key_by_key() {
     let mut own = SourceValues::default();
     own.set(Key::CodeLens, Setting::Name("all"));
     let config = config.with_editor(&own);
-    assert_eq!(config.lenses(), Lenses::All);
+    assert_eq!(config.choice::<Lenses>(), Lenses::All);
     assert_eq!(config.get(Key::Exclude).0, Some(patterns(&["near"])));
 }
 
@@ -237,49 +237,12 @@ fn problems_name_the_effective_value() {
     assert_eq!(ends[3], ("/u/config.toml:2", "all is used"));
 }
 
-/// A value of a key that loosens what is in force, and one that tightens it or is harmless: both differ from `own`.
-struct Sample {
-    own: &'static str,
-    looser: &'static [&'static str],
-    heeded: &'static [&'static str],
-}
-
-/// Every key has its samples: a new one does not compile without.
-fn samples(key: Key) -> Sample {
-    let of = |own, looser, heeded| Sample {
-        own,
-        looser,
-        heeded,
-    };
-    match key {
-        Key::Exclude => of("[\"a\"]", &[], &["[\"b\"]", "[\"!a\"]"]),
-        Key::Include => of("[\"a\"]", &["[\"*\"]", "[\"a\", \".env\"]", "[]"], &[]),
-        Key::MaxFileSize => of("5000", &["5001", "\"11 MiB\""], &["4999", "1"]),
-        Key::CodeLens => of("\"all\"", &[], &["\"off\"", "\"session\""]),
-        Key::Restore => of("\"merge\"", &["\"exact\""], &[]),
-        Key::StoreDir => of("\"/mine\"", &["\"/x\"", "\".s\""], &[]),
-        Key::KeepDays => of("9", &["8", "1"], &["10"]),
-        Key::MaxBytes => of("\"3 GiB\"", &["\"2 GiB\""], &["\"4 GiB\"", "0"]),
-        Key::MaxCheckpoints => of("9", &["8", "1"], &["10", "0"]),
-        Key::Automatic => of("true", &[], &["false"]),
-        Key::PauseTimeout => of("9", &["8"], &["10", "0"]),
-        Key::PauseOnTimeout => of("\"ask\"", &["\"allow\""], &["\"deny\""]),
-        Key::PauseUnattended => of("\"ask\"", &["\"allow\""], &["\"hold\"", "\"deny\""]),
-        Key::AllowControl => of("false", &["true"], &[]),
-        Key::EvalTimeout | Key::KeepRuns | Key::KeepPoints => of("9", &["8", "10"], &[]),
-        Key::Shell => of("\"bash\"", &["\"./evil\""], &[]),
-        Key::MaxObject => of("5000", &["5001"], &["4999", "0"]),
-        Key::MissingActions => of("\"fail\"", &["\"skip\""], &[]),
-        Key::InheritEnv => of("[\"A\"]", &["[\"TOKEN\"]", "[\"A\", \"B_*\"]", "[]"], &[]),
-    }
-}
-
 /// Nobody but the user loosens anything: for each key, each way by which another's value comes, and whatever the user's
 /// own value or the default is.
 #[test]
 fn nobody_but_the_user_loosens_a_setting() {
     for &key in Key::ALL {
-        let sample = samples(key);
+        let sample = key.samples();
         for (at, origin) in super::OTHERS {
             let line = |value: &str| format!("{} = {value}\n", key.name());
             let with = |value: &str, own: &str| {
@@ -341,7 +304,7 @@ fn excluded_patterns_of_others_precede_the_users() {
 #[test]
 fn an_editors_values_keep_their_types() {
     for &key in Key::ALL {
-        let sample = samples(key);
+        let sample = key.samples();
         for value in sample.looser.iter().chain(sample.heeded) {
             let (said, _) = parse(&format!("{} = {value}", key.name()), Path::new("/w"));
             let setting = said.get(key).expect("a value");

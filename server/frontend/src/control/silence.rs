@@ -58,8 +58,8 @@ impl SilenceLimits {
     ) -> Self {
         let config = Config::of(workspace);
         let rules = SilenceRules {
-            unattended: unattended.unwrap_or_else(|| config.pause_unattended()),
-            on_timeout: config.pause_on_timeout(),
+            unattended: unattended.unwrap_or_else(|| config.choice()),
+            on_timeout: config.choice(),
             timeout: config.pause_timeout(),
         };
         Self {

@@ -335,7 +335,7 @@ fn setup_of(
         },
         options: RunOptions {
             actions: setting::action_sources(&args.actions)?,
-            missing_actions: match args.missing_actions.unwrap_or(config.absent_actions()) {
+            missing_actions: match args.missing_actions.unwrap_or_else(|| config.choice()) {
                 AbsentActions::Fail => MissingActions::Fail,
                 AbsentActions::Skip => MissingActions::Skip,
             },

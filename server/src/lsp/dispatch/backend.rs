@@ -126,7 +126,7 @@ impl Backend {
             return Ok(Value::Null);
         };
         let place = document.place.as_ref();
-        let which = place.map(|place| self.server.settings.config(&place.handle).lenses());
+        let which = place.map(|place| self.server.settings.config(&place.handle).choice());
         let features = self.server.client.features();
         let form = lenses::Form {
             which: which.unwrap_or_default(),

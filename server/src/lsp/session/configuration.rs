@@ -21,7 +21,7 @@ impl ServerState {
     /// change, and returns the lens setting.
     pub fn check_settings(&self, handle: &WorkspaceHandle) -> Lenses {
         let config = self.settings.config(handle);
-        let (mut problems, lenses) = (config.problems(), config.lenses());
+        let (mut problems, lenses) = (config.problems(), config.choice());
         problems.extend(health::nothing_recorded(handle.workspace(), &config));
         let weak = safeguards::of(handle.workspace(), &config).into_iter();
         // an attempt is said when it is made

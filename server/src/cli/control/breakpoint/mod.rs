@@ -204,7 +204,7 @@ fn add(context: &ControlContext, typed: TypedKind) -> CliResult<()> {
         if !is_watched(context) {
             let outcome = made
                 .unattended
-                .unwrap_or_else(|| Config::of(&context.workspace).pause_unattended());
+                .unwrap_or_else(|| Config::of(&context.workspace).choice());
             context.out.remark(&format!(
                 "No editor shows held calls now: {}.\n",
                 unwatched(outcome, made.moment)
