@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use backstitch_agents::{AGENTS, AgentPage, pages};
+use backstitch_agents::{AGENTS, AgentPage, HeldTime, pages};
 use backstitch_control::{FieldForm, KindField, KindInfo, user_kinds};
 use backstitch_core::config::{Key, Setting, SettingForm, SettingInfo};
 use serde_json::{Value, json};
@@ -325,7 +325,7 @@ fn settings_of_vscode() {
 }
 
 /// A table of agents: one row a page, and then these.
-fn agent_table(head: &str, row: impl Fn(&AgentPage) -> [&'static str; 6], last: &str) -> String {
+fn agent_table(head: &str, row: impl Fn(&AgentPage) -> [String; 6], last: &str) -> String {
     let count = head.matches('|').count() - 1;
     let mut text = format!("{head}\n|{}\n", "---|".repeat(count));
     for page in pages() {
@@ -351,7 +351,7 @@ fn agents_in_the_documentation() {
         "| agent | connected by | turn | step | tested with |",
         |one| {
             let tested = one.tested.unwrap_or("untested, from its documents");
-            [one.title, one.connected, one.turn, one.step, tested, ""]
+            [one.title, one.connected, one.turn, one.step, tested, ""].map(str::to_owned)
         },
         "",
     );
@@ -361,16 +361,18 @@ fn agents_in_the_documentation() {
         |one| {
             let held = one.held;
             let answers = [held.denial, held.changed_input, held.text, held.end_of_turn];
+            let time = held.time.to_string();
             [
-                one.title, held.time, answers[0], answers[1], answers[2], answers[3],
+                one.title, &time, answers[0], answers[1], answers[2], answers[3],
             ]
+            .map(str::to_owned)
         },
         "| any agent behind [`backstitch acp`](acp.md) | until the editor gives up, at most a day | yes, without a reason | no | no | yes |\n",
     );
     check_part(page, "held calls of agents", &held);
     let proxy = agent_table(
         "| agent | behind the protocol |",
-        |one| [one.title, one.proxy, "", "", "", ""],
+        |one| [one.title, one.proxy, "", "", "", ""].map(str::to_owned),
         "",
     );
     check_part(page, "agents behind the protocol", &proxy);
@@ -393,7 +395,7 @@ fn agents_in_the_readme() {
         } else {
             ", untested"
         };
-        let setup = if page.held.time == "no" {
+        let setup = if page.held.time == HeldTime::No {
             ", without set-up"
         } else {
             ""

@@ -35,7 +35,7 @@ pub use fields::{Fields, command_text};
 pub use hook_entries::{HookEdit, Hooks};
 pub use machine::{home, neutral_dir};
 pub use settings_plan::SettingsPlan;
-pub use spec::{Abilities, AgentPage, HeldPage};
+pub use spec::{Abilities, AgentPage, HeldPage, HeldTime};
 
 /// Reason for an agent whose user has not had it trust the project's folder.
 pub const UNTRUSTED: &str =
@@ -127,7 +127,7 @@ pub fn exercise(payload: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use backstitch_core::capture::{Effect, EventKind};
 
@@ -231,17 +231,31 @@ mod tests {
         }
     }
 
+    /// The recorded payloads of an agent, each with its file. A folder is named after the agent's program.
+    fn payloads(agent: &dyn Agent) -> Vec<(PathBuf, Vec<u8>)> {
+        let name = agent.name();
+        let folder = Path::new("tests/agents/payloads").join(name.trim_end_matches("-code"));
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let files = std::fs::read_dir(root.join(&folder)).unwrap_or_else(|error| {
+            let folder = folder.display();
+            panic!("{name} has no recorded payloads in {folder}: {error}; tests/agents/record_payloads.py makes them")
+        });
+        let files = files.map(|file| file.unwrap().path());
+        files
+            .map(|path| {
+                let payload = std::fs::read(&path).unwrap();
+                (path, payload)
+            })
+            .collect()
+    }
+
     /// Payloads of real agents are read: each event that gets a hook is known, calls have their tool and their effect.
     #[test]
     fn recorded_payloads_are_events() {
         for agent in AGENTS {
-            let name = agent.name().trim_end_matches("-code");
-            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/agents/payloads");
-            let folder = Path::new(folder).join(name);
             let mut calls = 0;
-            for file in std::fs::read_dir(&folder).unwrap() {
-                let path = file.unwrap().path();
-                let event = agent.parse(&std::fs::read(&path).unwrap()).unwrap();
+            for (path, payload) in payloads(*agent) {
+                let event = agent.parse(&payload).unwrap();
                 assert_eq!(event.agent, agent.name());
                 assert!(event.cwd.is_some(), "{}", path.display());
                 let is_hooked = agent.spec().events.contains(&event.name.as_str());
@@ -263,7 +277,7 @@ mod tests {
                 let is_any = matches!(call.effect, Effect::Any { .. });
                 assert_eq!(is_shell, is_any, "{}", path.display());
             }
-            assert!(calls > 3, "{name}");
+            assert!(calls > 3, "{}", agent.name());
         }
     }
 
@@ -317,7 +331,6 @@ mod tests {
     /// reason, wherever the agent takes one.
     #[test]
     fn an_answer_that_cannot_be_given_denies() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/agents/payloads");
         let changed = Answer {
             input: Some(serde_json::json!({ "command": "make" })),
             note: Some("changed".to_owned()),
@@ -333,9 +346,8 @@ mod tests {
         };
         let mut refused = 0;
         for agent in AGENTS {
-            let name = agent.name().trim_end_matches("-code");
-            for file in std::fs::read_dir(Path::new(folder).join(name)).unwrap() {
-                let payload = std::fs::read(file.unwrap().path()).unwrap();
+            let name = agent.name();
+            for (_, payload) in payloads(*agent) {
                 let event = agent.parse(&payload).unwrap();
                 let taken = agent.abilities().taken_at(&event.name);
                 if !matches!(event.kind, EventKind::Before(_)) || !taken.contains(&AnswerPart::Deny)

@@ -1,5 +1,6 @@
 //! The declaration of an agent: its facts, and the functions of its folder. One constant an agent.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -14,6 +15,9 @@ use super::hook_entries::{HookEdit, Hooks};
 use super::hook_table::HookTable;
 use super::machine::home;
 use super::settings_plan::SettingsPlan;
+
+const HOUR: u32 = 60 * 60;
+const DAY: u32 = 24 * HOUR;
 
 #[derive(Clone, Copy, Debug)]
 pub struct AgentSpec {
@@ -84,7 +88,7 @@ pub struct AgentPage {
 /// The row of an agent in the table of held calls: the time, and the answers that the agent takes.
 #[derive(Clone, Copy, Debug)]
 pub struct HeldPage {
-    pub time: &'static str,
+    pub time: HeldTime,
     pub denial: &'static str,
     pub changed_input: &'static str,
     pub text: &'static str,
@@ -94,12 +98,41 @@ pub struct HeldPage {
 impl HeldPage {
     /// No call can be held.
     pub const NONE: Self = Self {
-        time: "no",
+        time: HeldTime::No,
         denial: "no",
         changed_input: "no",
         text: "no",
         end_of_turn: "no",
     };
+}
+
+/// Time for which an agent's calls are held at most, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeldTime {
+    /// No call can be held.
+    No,
+    For(u32),
+    /// `of`: the calls that are held for a shorter time.
+    Mostly {
+        time: u32,
+        shorter: u32,
+        of: &'static str,
+    },
+}
+
+impl fmt::Display for HeldTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::No => f.write_str("no"),
+            Self::For(DAY) => f.write_str("a day"),
+            Self::For(HOUR) => f.write_str("an hour"),
+            Self::For(time) if time.is_multiple_of(60) => write!(f, "{} min", time / 60),
+            Self::For(time) => write!(f, "{time} s"),
+            Self::Mostly { time, shorter, of } => {
+                write!(f, "{}; {} {of}", Self::For(time), Self::For(shorter))
+            }
+        }
+    }
 }
 
 /// The settings of an agent, and the sign by which it is known on a machine.

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
+use backstitch_agents::{AGENTS, Agent};
 use serde_json::{Value, json};
 
 use crate::control::Watcher;
@@ -691,21 +692,20 @@ fn hooks_are_switched_off() {
     assert_eq!(world.json(["pauses", "--all"])["pauses"], json!([]));
 }
 
+/// True if the hooks of an agent are in a settings file, which the user may have already.
+fn has_settings_file(agent: &dyn Agent) -> bool {
+    let file = Path::new(agent.spec().places.user_settings);
+    file.extension().is_some_and(|form| form == "json")
+}
+
 /// Setup keeps what is in an agent's file, is the same when it is run twice, and is undone byte for byte; a file that it made
 /// is removed.
 #[test]
 fn setup_is_undone_byte_for_byte() {
-    let places = [
-        ("codex", ".codex/hooks.json"),
-        ("copilot", ".copilot/hooks/backstitch.json"),
-        ("gemini", ".gemini/settings.json"),
-        ("qwen", ".qwen/settings.json"),
-        ("cursor", ".cursor/hooks.json"),
-        ("devin", ".codeium/windsurf/hooks.json"),
-    ];
-    for (agent, place) in places {
+    for agent in AGENTS.iter().filter(|agent| has_settings_file(**agent)) {
+        let (agent, places) = (agent.name(), &agent.spec().places);
         let world = World::committed(&[("a.txt", "a\n")]);
-        let path = world.home.join(place);
+        let path = world.home.join(places.user_dir).join(places.user_settings);
         let printed = world.ok(["setup", agent, "--print"]);
         assert!(
             !path.exists() && printed.stdout.contains("hook"),
@@ -749,7 +749,7 @@ fn setup_is_undone_byte_for_byte() {
 #[test]
 fn an_empty_home_stays() {
     let world = World::committed(&[("a.txt", "a\n")]);
-    for agent in ["claude-code", "cline", "copilot", "devin"] {
+    for agent in AGENTS.iter().map(|agent| agent.name()) {
         let home = world.home.join(format!("bare-{agent}"));
         fs::create_dir(&home).expect("made");
         for args in [&["setup", agent][..], &["setup", agent, "--uninstall"]] {
@@ -768,7 +768,10 @@ fn an_empty_home_stays() {
 /// The files that are Backstitch's own: written, brought up to date, removed; a file of the user with the same name stays.
 #[test]
 fn setup_keeps_its_own_files() {
-    for agent in ["opencode", "cline"] {
+    let with_own = AGENTS.iter().filter(|agent| !has_settings_file(**agent));
+    let with_own: Vec<&str> = with_own.map(|agent| agent.name()).collect();
+    assert_eq!(with_own, ["opencode", "cline"]);
+    for agent in with_own {
         let world = World::committed(&[("a.txt", "a\n")]);
         let config = world.env().into_iter();
         let mut config = config.filter(|(name, _)| *name == "XDG_CONFIG_HOME");

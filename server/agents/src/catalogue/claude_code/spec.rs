@@ -5,7 +5,7 @@ use crate::edit_rules::{
     WriteRules,
 };
 use crate::fields;
-use crate::spec::{AgentPage, AgentSpec, HeldPage, HookForm, SettingsPlaces, Sign};
+use crate::spec::{AgentPage, AgentSpec, HeldPage, HeldTime, HookForm, SettingsPlaces, Sign};
 use crate::spec::{OffSwitch, OffValue, VariableFile, VariableForm};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -87,7 +87,7 @@ pub const SPEC: AgentSpec = AgentSpec {
         step: "its id",
         tested: Some("2.1.329"),
         held: HeldPage {
-            time: "a day",
+            time: HeldTime::For(super::hooks::TABLE.hold),
             denial: "yes",
             changed_input: "yes",
             text: "yes",

@@ -3,7 +3,7 @@
 use crate::edit_rules::{
     DeletesLine, Dollars, EditFields, EditRules, EditTool, Ends, Fills, PLAIN_WRITE,
 };
-use crate::spec::{AgentPage, AgentSpec, HeldPage, HookForm, SettingsPlaces, Sign};
+use crate::spec::{AgentPage, AgentSpec, HeldPage, HeldTime, HookForm, SettingsPlaces, Sign};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -62,7 +62,7 @@ pub const SPEC: AgentSpec = AgentSpec {
         step: "its id",
         tested: Some("3.0.65"),
         held: HeldPage {
-            time: "110 s",
+            time: HeldTime::For(super::hooks::HOLD),
             denial: "yes, which ends its run",
             changed_input: "yes",
             text: "yes",

@@ -15,8 +15,8 @@ use super::tools::{PATCH, is_reader};
 /// runs, and the call is lost if it ends the turn then.
 pub(super) const IN_SCRIPT: &str = "exec-";
 
-/// Time for which such a call may be held.
-pub(super) const SCRIPT_HOLD: Duration = Duration::from_secs(25);
+/// Time for which such a call may be held, in seconds.
+pub(super) const SCRIPT_HOLD: u32 = 25;
 
 pub(super) const COMMON: Common = Common {
     turn: Some("turn_id"),
@@ -104,5 +104,5 @@ pub(super) fn longest_hold(event: &AgentEvent) -> Option<Duration> {
         return None;
     };
     let is_in_script = call.id.as_ref().is_some_and(|id| id.starts_with(IN_SCRIPT));
-    is_in_script.then_some(SCRIPT_HOLD)
+    is_in_script.then(|| Duration::from_secs(SCRIPT_HOLD.into()))
 }

@@ -1,6 +1,6 @@
 //! Facts about Codex: names, versions, settings, and the rules of its edit tools.
 
-use crate::spec::{AgentPage, AgentSpec, HeldPage, HookForm, SettingsPlaces, Sign};
+use crate::spec::{AgentPage, AgentSpec, HeldPage, HeldTime, HookForm, SettingsPlaces, Sign};
 use crate::spec::{OffSwitch, OffValue, VariableFile, VariableForm};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -59,7 +59,11 @@ pub const SPEC: AgentSpec = AgentSpec {
         step: "its id",
         tested: Some("0.169.0"),
         held: HeldPage {
-            time: "10 min; 25 s for a call in a script of its model",
+            time: HeldTime::Mostly {
+                time: super::hooks::TABLE.hold,
+                shorter: super::events::SCRIPT_HOLD,
+                of: "for a call in a script of its model",
+            },
             denial: "yes",
             changed_input: "yes",
             text: "with a prompt",

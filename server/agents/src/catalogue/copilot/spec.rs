@@ -3,7 +3,7 @@
 use crate::edit_rules::{
     DeletesLine, Dollars, EditFields, EditRules, EditTool, Ends, Fills, PLAIN_WRITE, WriteRules,
 };
-use crate::spec::{AgentPage, AgentSpec, HeldPage, HookForm, SettingsPlaces, Sign};
+use crate::spec::{AgentPage, AgentSpec, HeldPage, HeldTime, HookForm, SettingsPlaces, Sign};
 use crate::spec::{OffSwitch, OffValue};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -76,7 +76,7 @@ pub const SPEC: AgentSpec = AgentSpec {
         step: "its order",
         tested: Some("1.0.102"),
         held: HeldPage {
-            time: "100 s",
+            time: HeldTime::For(super::hooks::HOLD),
             denial: "yes",
             changed_input: "yes",
             text: "no",
@@ -125,7 +125,7 @@ pub const VSCODE_PAGE: AgentPage = AgentPage {
     step: "its id",
     tested: None,
     held: HeldPage {
-        time: "100 s",
+        time: HeldTime::For(super::hooks::HOLD),
         denial: "yes",
         changed_input: "yes",
         text: "no",

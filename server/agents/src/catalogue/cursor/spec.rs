@@ -1,6 +1,6 @@
 //! Facts about Cursor: names, versions, settings, and the rules of its edit tools.
 
-use crate::spec::{AgentPage, AgentSpec, HeldPage, HookForm, SettingsPlaces, Sign};
+use crate::spec::{AgentPage, AgentSpec, HeldPage, HeldTime, HookForm, SettingsPlaces, Sign};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -43,7 +43,7 @@ pub const SPEC: AgentSpec = AgentSpec {
         step: "its id",
         tested: None,
         held: HeldPage {
-            time: "an hour",
+            time: HeldTime::For(super::hooks::HOOKS.hold),
             denial: "yes",
             changed_input: "yes",
             text: "after a call",

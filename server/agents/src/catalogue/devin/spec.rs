@@ -1,7 +1,7 @@
 //! Facts about Devin Desktop: names, versions, settings, and the rules of its edit tools.
 
 use crate::fields;
-use crate::spec::{AgentPage, AgentSpec, HeldPage, HookForm, SettingsPlaces, Sign};
+use crate::spec::{AgentPage, AgentSpec, HeldPage, HeldTime, HookForm, SettingsPlaces, Sign};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -44,7 +44,7 @@ pub const SPEC: AgentSpec = AgentSpec {
         step: "its order",
         tested: None,
         held: HeldPage {
-            time: "10 min",
+            time: HeldTime::For(super::hooks::HOOKS.hold),
             denial: "yes",
             changed_input: "no",
             text: "no",

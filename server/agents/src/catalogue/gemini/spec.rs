@@ -5,7 +5,7 @@ use crate::edit_rules::{
     WriteRules,
 };
 use crate::gemini_family as family;
-use crate::spec::{AgentPage, AgentSpec, HeldPage, HookForm, SettingsPlaces, Sign};
+use crate::spec::{AgentPage, AgentSpec, HeldPage, HeldTime, HookForm, SettingsPlaces, Sign};
 use crate::spec::{OffSwitch, OffValue, VariableFile, VariableForm};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -102,7 +102,7 @@ pub const SPEC: AgentSpec = AgentSpec {
         step: "its order",
         tested: Some("0.61.0"),
         held: HeldPage {
-            time: "an hour",
+            time: HeldTime::For(super::hooks::TABLE.hold),
             denial: "yes",
             changed_input: "yes, merged into the call's own input",
             text: "after a call and with a prompt",

@@ -4,7 +4,7 @@ use crate::edit_rules::{
     Bom, DeletesLine, Dollars, EditFields, EditRules, EditTool, Ends, Fills, PLAIN_WRITE,
     WriteRules,
 };
-use crate::spec::{AgentPage, AgentSpec, HeldPage, HookForm, SettingsPlaces, Sign};
+use crate::spec::{AgentPage, AgentSpec, HeldPage, HeldTime, HookForm, SettingsPlaces, Sign};
 use crate::spec::{VariableFile, VariableForm};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -81,7 +81,7 @@ pub const SPEC: AgentSpec = AgentSpec {
         step: "its id",
         tested: Some("1.18.33"),
         held: HeldPage {
-            time: "a day",
+            time: HeldTime::For(super::hooks::HOLD),
             denial: "yes",
             changed_input: "yes",
             text: "with the call's output",

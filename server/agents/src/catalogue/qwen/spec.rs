@@ -3,7 +3,7 @@
 use crate::edit_rules::{DeletesLine, EditFields, EditRules, EditTool, Ends};
 use crate::fields;
 use crate::gemini_family as family;
-use crate::spec::{AgentPage, AgentSpec, HeldPage, HookForm, SettingsPlaces, Sign};
+use crate::spec::{AgentPage, AgentSpec, HeldPage, HeldTime, HookForm, SettingsPlaces, Sign};
 use crate::spec::{OffSwitch, OffValue, VariableFile, VariableForm};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -94,7 +94,7 @@ pub const SPEC: AgentSpec = AgentSpec {
         step: "its id",
         tested: Some("0.24.4"),
         held: HeldPage {
-            time: "an hour",
+            time: HeldTime::For(super::hooks::TABLE.hold),
             denial: "yes",
             changed_input: "no: it ignores one",
             text: "with a prompt",
