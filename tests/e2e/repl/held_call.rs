@@ -40,6 +40,9 @@ fn jq_on_the_call() {
     assert_eq!(output(".turn.prompt"), "\"change one to two\"");
     assert_eq!(output("1, 2"), "1\n2");
     assert_eq!(output("empty"), "");
+    let made = &world.json(["pauses"])["pauses"][0]["made"];
+    assert!(made.is_string(), "{made}");
+    assert_eq!(output(".call.held.made"), made.to_string());
     let wrong = asked(&world, ".call | foo");
     assert_eq!(
         (&wrong["isError"], &wrong["shows"]),

@@ -18,6 +18,7 @@ const MEMORY: u64 = 2 << 30;
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct EvaluationJob {
     pub expression: String,
+    /// The call and its surroundings. `call.held` has the facts of the pause, such as its beginning (`made`).
     pub document: Value,
     /// The input of the call, with the user's changes.
     pub input: Value,

@@ -234,6 +234,8 @@ pub fn document(workspace: &Workspace, pause: &Pause) -> Value {
             "id": call.call,
             "error": call.error,
             "output": shown.output,
+            // as `pauses --json` has it
+            "held": to_protocol::value(&shown.pause),
         },
         "error": call.error,
         "predicted": to_protocol::value(&predicted),

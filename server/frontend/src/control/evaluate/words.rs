@@ -21,7 +21,7 @@ struct ReplWord {
     run: fn(&EvaluationJob, &str) -> EvaluationResult,
 }
 
-const WORDS: [ReplWord; 5] = [
+const WORDS: &[ReplWord] = &[
     ReplWord {
         names: &["input"],
         arguments: "",
@@ -69,7 +69,7 @@ fn help() -> String {
     for (form, summary) in [
         (
             "jq",
-            "on the call: .call.input, .predicted, .turn, .session, .recent, .cwd",
+            "on the call: .call.input, .call.held, .predicted, .turn, .session, .recent, .cwd",
         ),
         (
             "!command",
@@ -78,7 +78,7 @@ fn help() -> String {
     ] {
         writeln!(text, "{form:COLUMN$}{summary}").ok();
     }
-    for word in &WORDS {
+    for word in WORDS {
         let form = format!("{PREFIX}{}{}", word.names[0], word.arguments);
         writeln!(text, "{form:COLUMN$}{}", word.summary).ok();
     }
@@ -134,7 +134,7 @@ mod tests {
     fn words_are_declared_once() {
         let page = include_str!("../../../../docs/repl.md");
         let mut all: Vec<&str> = WORDS.iter().flat_map(|word| word.names).copied().collect();
-        for word in &WORDS {
+        for word in WORDS {
             assert!(word.names[0].len() + word.arguments.len() + 1 < COLUMN);
             let named = format!("`{PREFIX}{}", word.names[0]);
             assert!(page.contains(&named), "repl.md does not name {named}`");
