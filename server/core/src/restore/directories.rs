@@ -77,6 +77,13 @@ impl PlanBuilder<'_> {
         }
         let walked = self.walked(ancestry)?;
         let mut moved = Moved::of(&self.plan.files);
+        // a file whose content was not captured stays away, and its directory comes back
+        let skipped = self.plan.actions.iter();
+        let skipped = skipped.filter(|action| action.kind == ActionKind::Skip);
+        let missing = skipped.filter(|action| self.engine.root.stat(&action.path).is_none());
+        moved
+            .arriving
+            .extend(missing.flat_map(|action| above(&action.path)));
         let made_or_changed = joined(
             walked
                 .iter()

@@ -226,6 +226,20 @@ fn pipes_are_taken_back() {
     scene.shell(|root| sh(root, "mkfifo pipe d/pipe"));
 }
 
+/// A directory comes back, though its only file was too large to be captured.
+#[test]
+fn the_directory_of_a_file_that_was_not_captured_comes_back() {
+    let mut scene = Scene::run(&[("a", "a\n")]);
+    scene.prompt("build");
+    scene.shell(|root| sh(root, "mkdir d; truncate -s 1200M d/huge"));
+    let mut before = Point::now(&scene);
+    assert!(before.tree.remove("d/huge").is_some());
+    for removal in ["rm d/huge", "rmdir d"] {
+        scene.shell(|root| sh(root, removal));
+        before.restore(&mut scene);
+    }
+}
+
 #[test]
 fn settings_of_the_user_have_no_effect_on_a_run() {
     let mut scene = Scene::run(&[("begin", "b\n")]);
