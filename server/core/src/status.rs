@@ -7,10 +7,10 @@ use crate::engine::{Engine, disk_use};
 use crate::error::Result;
 use crate::model::{Coverage, EditorId, NodeId, OpId, RelPath};
 use crate::places::Workspace;
-use crate::recorder;
 use crate::store;
 use crate::store::tables::editor::EditorInfo;
 use crate::store::tables::{call, node, operation, root, session, turn};
+use crate::worktree::cookie;
 use crate::worktree::file_state;
 use crate::worktree::pending_saves::PendingSave;
 
@@ -107,7 +107,7 @@ impl Engine {
             open_calls: self.running_calls()?,
             open_operation: operation::exchanging(conn)?,
             gaps: store::gaps::peek(&self.store.dir),
-            recorder: recorder::holder(&self.store.dir, self.here.root),
+            recorder: cookie::holder(&self.store.dir, self.here.root),
             editors: self.documents().editors()?,
             unsaved: self.documents().unsaved()?,
             orphans: self.documents().orphan_buffers()?,

@@ -201,9 +201,7 @@ impl Recorder {
             ended: Mutex::new(ended),
         })
     }
-}
 
-impl Recorder {
     /// Has everything scanned at once if everything may have changed: nobody writes now. Until then each question has to compare
     /// all files.
     pub fn scan_soon(&self) {
@@ -226,15 +224,6 @@ impl Drop for Recorder {
         let ended = ended.unwrap_or_else(PoisonError::into_inner);
         ended.recv_timeout(DROP_TIMEOUT).ok();
     }
-}
-
-/// Returns the id of the process that watches this root, if any.
-pub(crate) fn holder(store: &Path, root: RootId) -> Option<u32> {
-    let lease = cookie::lease(store, root);
-    if !cookie::is_held(&lease) {
-        return None;
-    }
-    std::fs::read_to_string(lease).ok()?.trim().parse().ok()
 }
 
 fn run_until_stopped(

@@ -365,6 +365,18 @@ impl Watch {
             }
             return Ok(());
         }
+        self.handle_dir(what, path, rel, &rules, events)
+    }
+
+    /// Handles an event of a directory in a watched one.
+    fn handle_dir(
+        &mut self,
+        what: ReadFlags,
+        path: Vec<u8>,
+        rel: RelPath,
+        rules: &Arc<Rules>,
+        events: &mut Vec<Event>,
+    ) -> Result<()> {
         let Some(rules) = rules.enter(&path) else {
             return Ok(());
         };

@@ -66,6 +66,15 @@ pub(crate) fn is_held(lease: &Path) -> bool {
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
 }
 
+/// Returns the id of the process that watches this root, if any.
+pub(crate) fn holder(store: &Path, root: RootId) -> Option<u32> {
+    let lease = lease(store, root);
+    if !is_held(&lease) {
+        return None;
+    }
+    fs::read_to_string(lease).ok()?.trim().parse().ok()
+}
+
 /// True if a file of this name is a question.
 pub(crate) fn is_question(name: &[u8]) -> bool {
     name.ends_with(ASK)

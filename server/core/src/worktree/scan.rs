@@ -21,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::git::objects::Repository;
 use crate::hint::Hint;
 use crate::model::RelPath;
+use crate::process;
 use crate::store::PackWriter;
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::clean_index::CleanIndex;
@@ -186,7 +187,7 @@ impl<'a> Scan<'a> {
         Self {
             usual_dir_mode: against
                 .usual_dir_mode
-                .unwrap_or_else(|| root.usual_dir_mode()),
+                .unwrap_or_else(|| usual_dir_mode(root)),
             root,
             store,
             known: against.known,
@@ -255,6 +256,15 @@ impl<'a> Scan<'a> {
     fn gather(&self) -> MutexGuard<'_, Gathered<'a>> {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The permission bits that most directories of the root have. The directory of a run is private, and those in it are not.
+fn usual_dir_mode(root: &Root) -> u32 {
+    if root.has_past_times() {
+        return 0o777 & !process::umask();
+    }
+    let stat = root.stat_at(b"");
+    stat.map_or(0o755, |stat| stat.permissions())
 }
 
 #[cfg(test)]

@@ -8,22 +8,12 @@ use rustix::io::Errno;
 use super::{Root, exact};
 use crate::error::{Context as _, Result};
 use crate::model::RelPath;
-use crate::process;
 
 impl Root {
     /// Permission bits of a directory, with no link on the way to it. None: there is none.
     pub(crate) fn dir_mode(&self, dir: &RelPath) -> Option<u32> {
         let stat = self.stat(dir)?;
         (stat.kind() == FileType::Directory).then(|| stat.permissions())
-    }
-
-    /// The permission bits that most directories of the root have. The directory of a run is private, and those in it are not.
-    pub(crate) fn usual_dir_mode(&self) -> u32 {
-        if self.has_past_times() {
-            return 0o777 & !process::umask();
-        }
-        let stat = self.stat_at(b"");
-        stat.map_or(0o755, |stat| stat.permissions())
     }
 
     /// Makes a directory and those above it, or changes the permission bits of one that is there.
