@@ -50,7 +50,12 @@ impl SteppedJob {
     /// The next answer. None if the process was killed.
     pub fn answer(&mut self) -> Option<Value> {
         let line = self.answers.next()?.ok()?;
-        Some(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        let answer = serde_json::from_str(&line);
+        Some(answer.unwrap_or_else(|error| {
+            // an error of the command has several lines
+            let rest: Vec<String> = self.answers.by_ref().map_while(Result::ok).collect();
+            panic!("{error}: {line}{}", rest.join(""))
+        }))
     }
 
     /// Writes a line, without a wait for its answer.
