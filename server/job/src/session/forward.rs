@@ -225,8 +225,8 @@ impl JobSession {
         self.forward(Forward::Over)
     }
 
-    /// Leaves out steps up to one, by its id, its name, or its number from 1.
-    pub fn go_to(&mut self, wanted: &str) -> Result<(), String> {
+    /// Leaves out steps up to one, by its id, its name, or its number from 1. One that is not ahead has its point restored.
+    pub fn go_to(&mut self, wanted: &str) -> Result<Option<Restored>, String> {
         self.take_up();
         let ahead = self.run.places_ahead();
         let found = ahead
@@ -241,7 +241,7 @@ impl JobSession {
                 self.run.leave_out();
             }
             self.stand();
-            return Ok(());
+            return Ok(None);
         }
         let is_one = |point: &JobPoint| {
             let number = point.step.path.first().map(|place| place + 1);
@@ -253,7 +253,7 @@ impl JobSession {
         let place = self.points.all().iter().rposition(is_one).ok_or_else(|| {
             format!("{wanted}: no such step; name it by its id, its name, or its number from 1")
         })?;
-        self.restore(place).map(drop)
+        self.restore(place).map(Some)
     }
 
     /// Leaves the next step out, or lets the step that failed count as skipped.

@@ -12,6 +12,9 @@ use super::kept::{BeforeRestore, RunWork};
 use super::points::JobPoint;
 use super::{JobSession, StopPlace};
 
+/// The reason of a step back that leads nowhere.
+const NO_POINT: &str = "There is no checkpoint to go back to: no step has run.";
+
 /// A restore of a point.
 #[derive(Clone, Debug)]
 pub struct Restored {
@@ -38,7 +41,7 @@ impl JobSession {
         };
         let available = self.points.available().len();
         if available == 0 {
-            return Err("There is no checkpoint to go back to: no step has run.".to_owned());
+            return Err(NO_POINT.to_owned());
         }
         let place = self.points.back(steps, depth).ok_or_else(|| {
             format!("{steps} steps back are too many; checkpoints to go back to: {available}.")
@@ -48,12 +51,10 @@ impl JobSession {
 
     /// Goes back to the point at this place.
     pub fn restore(&mut self, place: usize) -> Result<Restored, String> {
-        let count = self.points.all().len();
+        let last = self.points.all().len().checked_sub(1);
+        let last = last.ok_or_else(|| NO_POINT.to_owned())?;
         let point = self.points.all().get(place).cloned().ok_or_else(|| {
-            format!(
-                "There is no checkpoint [{place}]: they have the numbers 0 to {}.",
-                count.saturating_sub(1)
-            )
+            format!("There is no checkpoint [{place}]: they have the numbers 0 to {last}.")
         })?;
         self.kill_taken_back()?;
         self.run.end_programs_after(point.programs);

@@ -39,7 +39,8 @@ fn a_script_names_them_in_its_notes() {
         "The workflow has changed: the action acme/lint@v1 (line 12) is absent.\n\
          The workflow has changed, and has 1 command more that can reach out of the run:\n  \
          line 9: git push elsewhere\n\
-         The workflow was read anew. Steps ahead: 2 changed, 1 added."
+         The workflow was read anew. Steps ahead: 2 changed, 1 added.\n\
+         Restored checkpoint [1] before 'Two': 6 files, 0 variables."
     );
     assert_eq!(talk.ask("n")["said"], serde_json::Value::Null);
     assert_eq!(talk.read("log"), "one\ntwo\nthree\n");

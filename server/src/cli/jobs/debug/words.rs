@@ -103,21 +103,24 @@ const WORDS: [StepWord; 25] = [
         names: &[":again"],
         argument: "",
         help: "run the last step again, with the files as they were before it",
-        act: |session, _| run(session, |session| session.again().map(drop)),
+        act: |session, _| run(session, |session| session.again().map(Some)),
     },
     StepWord {
         names: &[":retry"],
         argument: "",
         help: "run the last step again, with the files as they are now",
-        act: |session, _| run(session, JobSession::retry),
+        act: |session, _| run(session, |session| session.retry().map(|()| None)),
     },
     StepWord {
         names: &[":goto"],
-        argument: "STEP",
-        help: "go to a step: ahead, leaving steps out, or back to its checkpoint",
+        argument: "STEP|[N]",
+        help: "go to a step: ahead, leaving steps out, or back to its checkpoint; [N]: to this checkpoint",
         act: |session, text| {
-            session.go_to(text)?;
-            Ok(StepAnswer::Moved(None))
+            let restored = match index(text) {
+                Some(place) => Some(session.restore(place)?),
+                None => session.go_to(text)?,
+            };
+            Ok(arrived(session, restored.as_ref()))
         },
     },
     StepWord {
@@ -258,19 +261,19 @@ pub fn execute(session: &mut JobSession, line: &str) -> Result<StepAnswer, Strin
 }
 
 fn forward(session: &mut JobSession, way: Forward) -> Result<StepAnswer, String> {
-    run(session, |session| session.forward(way))
+    run(session, |session| session.forward(way).map(|()| None))
 }
 
-/// Runs steps, unless the person has to agree first.
+/// Runs steps, unless the person has to agree first. A restore before them is said.
 fn run(
     session: &mut JobSession,
-    act: impl FnOnce(&mut JobSession) -> Result<(), String>,
+    act: impl FnOnce(&mut JobSession) -> Result<Option<Restored>, String>,
 ) -> Result<StepAnswer, String> {
     if let Some(added) = session.additions() {
         return Ok(StepAnswer::Asks(added));
     }
-    act(session)?;
-    Ok(StepAnswer::Moved(None))
+    let restored = act(session)?;
+    Ok(arrived(session, restored.as_ref()))
 }
 
 fn shell(session: &mut JobSession, command: &str) -> Result<StepAnswer, String> {
@@ -283,6 +286,11 @@ fn shell(session: &mut JobSession, command: &str) -> Result<StepAnswer, String> 
         text = format!("{text} Set: {}.", end.set.join(", "));
     }
     Ok(StepAnswer::Said(text.trim().to_owned()))
+}
+
+/// The answer to a word that may have restored a point.
+fn arrived(session: &JobSession, restored: Option<&Restored>) -> StepAnswer {
+    restored.map_or(StepAnswer::Moved(None), |restored| moved(session, restored))
 }
 
 fn moved(session: &JobSession, restored: &Restored) -> StepAnswer {
@@ -440,6 +448,12 @@ fn number(text: &str, default: usize) -> Result<usize, String> {
     }
     let number = text.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| format!("{text}: no number from 1"))
+}
+
+/// The index of a checkpoint as the list shows it: `[2]`.
+fn index(text: &str) -> Option<usize> {
+    let inner = text.strip_prefix('[')?.strip_suffix(']')?;
+    inner.trim().parse().ok()
 }
 
 fn pair(text: &str) -> Result<(&str, &str), String> {
