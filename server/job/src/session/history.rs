@@ -1,11 +1,14 @@
 //! The history of a run's files: its job is a turn, and its steps are the calls of that turn.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
 use backstitch_core::model::NodeId;
-use backstitch_core::restore::{Applied, Goal, Request, TimeMark};
+use backstitch_core::restore::{Action, ActionKind, Applied, Gap, Goal, Request, TimeMark};
 use backstitch_core::{Engine, OpenOptions, Recorder, Recording, Workspace};
 
 use crate::place::RunPlace;
@@ -16,6 +19,9 @@ use crate::workflow::StepAction;
 /// The agent and the tool under which the history of a run has its steps.
 const AGENT: &str = "job";
 const STEP_TOOL: &str = "step";
+
+/// The detail of a gap at a path that is missing.
+const NOT_CAPTURED: &str = "was there, and its content was not captured";
 
 /// Time to wait for the recorder, which lives in this process. A walk of a large tree takes longer.
 const RECORDER_TIMEOUT: Duration = Duration::from_millis(50);
@@ -114,10 +120,36 @@ impl RunHistory {
         let mut request = Request::new(Goal::Rewind(node));
         request.exact = true;
         let applied = self.engine.restore_mut().apply(&request, None, &mut |_| {});
-        let applied = applied.map_err(|error| error.to_string())?;
+        let mut applied = applied.map_err(|error| error.to_string())?;
+        let plan = &mut applied.plan;
+        let were_there: Vec<bool> = plan.gaps.iter().map(|gap| self.is_there(gap)).collect();
         let set = self.engine.times_mut().set(times);
         set.map_err(|error| error.to_string())?;
+        let skipped = |action: &&Action| action.kind == ActionKind::Skip;
+        let skipped = plan.actions.iter().filter(skipped);
+        let skipped: BTreeSet<&[u8]> = skipped.map(|action| action.path.bytes()).collect();
+        let mut were_there = were_there.into_iter();
+        plan.gaps.retain_mut(|gap| {
+            let was_there = were_there.next().unwrap_or_default();
+            if self.is_there(gap) {
+                return true;
+            }
+            NOT_CAPTURED.clone_into(&mut gap.detail);
+            // a pipe that was made later went with the times
+            !was_there
+                && gap
+                    .path
+                    .as_deref()
+                    .is_some_and(|path| skipped.contains(path))
+        });
         Ok(applied)
+    }
+
+    /// True if the path of a gap is there, or it concerns none.
+    fn is_there(&self, gap: &Gap) -> bool {
+        let path = gap.path.as_deref();
+        let path = path.map(|path| self.files.join(OsStr::from_bytes(path)));
+        path.is_none_or(|path| path.symlink_metadata().is_ok())
     }
 
     fn record_event(&mut self, kind: EventKind) -> Result<(), String> {

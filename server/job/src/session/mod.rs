@@ -37,7 +37,7 @@ pub use frozen::FrozenStop;
 use history::RunHistory;
 use kept::BeforeRestore;
 pub use points::{JobPoint, PointChoice, PointList};
-pub use restore::Restored;
+pub use restore::{Restored, gap_lines};
 pub use resume::{CannotResume, ResumableRun, is_resumable};
 pub use shell::ShellEnd;
 use sources::SeenSources;

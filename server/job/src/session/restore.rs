@@ -1,9 +1,5 @@
 //! Steps back: files, times, environment, outputs and contexts are those of a point.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
-
 use backstitch_core::restore::Gap;
 
 use crate::run::StandingJob;
@@ -82,30 +78,24 @@ impl JobSession {
             point.step.name
         ));
         self.save(&RunWork::Standing)?;
-        let mut gaps = applied.plan.gaps;
-        // pipes went with the times
-        gaps.retain(|gap| {
-            let path = gap
-                .path
-                .as_deref()
-                .map(|path| Path::new(OsStr::from_bytes(path)));
-            path.is_none_or(|path| {
-                self.history
-                    .engine()
-                    .root()
-                    .join(path)
-                    .symlink_metadata()
-                    .is_ok()
-            })
-        });
         Ok(Restored {
             place,
             changed: applied.plan.actions.len(),
             variables,
-            gaps,
+            gaps: applied.plan.gaps,
             passed,
         })
     }
+}
+
+/// Paths that a restore left as they were, each in a line after the sentence about it.
+pub fn gap_lines(gaps: &[Gap]) -> String {
+    let lines = gaps.iter().map(|gap| {
+        let path = gap.path.as_deref().map(String::from_utf8_lossy);
+        let path = path.unwrap_or_default();
+        format!("\n  not restored: {path} {}", gap.detail)
+    });
+    lines.collect()
 }
 
 /// Number of variables whose values a restore changes.

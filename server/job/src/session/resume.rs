@@ -12,7 +12,7 @@ use super::db::{KeptSession, RunDb};
 use super::history::RunHistory;
 use super::kept::RunWork;
 use super::points::{PointChoice, PointList};
-use super::{JobSession, Restored};
+use super::{JobSession, Restored, gap_lines};
 
 /// The reason for which a run does not continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -155,14 +155,16 @@ impl JobSession {
         work: RunWork,
         failed: Option<(crate::report::StepName, crate::report::StepEnd)>,
     ) -> Result<Option<String>, String> {
-        let said = |restored: &Restored, session: &JobSession| {
+        let mut stayed = String::new();
+        let mut said = |restored: Restored, session: &JobSession| {
             let point = &session.points.all()[restored.place];
+            stayed = gap_lines(&restored.gaps);
             format!(
                 "checkpoint [{}] before '{}' is restored",
                 restored.place, point.step.name
             )
         };
-        Ok(match work {
+        let note = match work {
             RunWork::Standing => {
                 self.stand_at(failed);
                 None
@@ -179,14 +181,14 @@ impl JobSession {
                 let restored = self.finish_restore(last)?;
                 Some(format!(
                     "The step was cut off: {}. The history has what it left.",
-                    said(&restored, self)
+                    said(restored, self)
                 ))
             }
             RunWork::WithoutPoint(name) => {
                 let last = self.points.all().len().checked_sub(1);
                 let place = if let Some(last) = last {
                     let restored = self.finish_restore(last)?;
-                    format!("{}. The history has what it left", said(&restored, self))
+                    format!("{}. The history has what it left", said(restored, self))
                 } else {
                     self.stand_at(failed);
                     "files stay as it left them".to_owned()
@@ -199,14 +201,15 @@ impl JobSession {
                 let restored = self.finish_restore(place)?;
                 Some(format!(
                     "A step back was cut off, and is finished: {}.",
-                    said(&restored, self)
+                    said(restored, self)
                 ))
             }
             RunWork::Undo => {
-                self.finish_undo()?;
+                stayed = gap_lines(&self.finish_undo()?.gaps);
                 Some("The undo of a step back was cut off, and is finished.".to_owned())
             }
-        })
+        };
+        Ok(note.map(|note| note + &stayed))
     }
 
     /// Ends the job, and writes its end into the record.

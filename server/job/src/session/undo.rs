@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::report::{StepEnd, StepName};
 use backstitch_core::model::NodeId;
-use backstitch_core::restore::TimeMark;
+use backstitch_core::restore::{Gap, TimeMark};
 
 use super::kept::{BeforeRestore, RunWork};
 use super::{JobSession, StopPlace};
@@ -14,6 +14,8 @@ use super::{JobSession, StopPlace};
 pub struct UndoneRestore {
     /// Files and directories that changed.
     pub changed: usize,
+    /// Paths that stayed as they were, each with the reason.
+    pub gaps: Vec<Gap>,
 }
 
 impl BeforeRestore {
@@ -49,7 +51,8 @@ impl JobSession {
     /// Does the undo, or the rest of one that was cut off.
     pub(super) fn finish_undo(&mut self) -> Result<UndoneRestore, String> {
         let Some(before) = self.undo.clone() else {
-            return Ok(UndoneRestore { changed: 0 });
+            let (changed, gaps) = (0, Vec::new());
+            return Ok(UndoneRestore { changed, gaps });
         };
         let applied = self
             .history
@@ -64,6 +67,7 @@ impl JobSession {
         self.save(&RunWork::Standing)?;
         Ok(UndoneRestore {
             changed: applied.plan.actions.len(),
+            gaps: applied.plan.gaps,
         })
     }
 

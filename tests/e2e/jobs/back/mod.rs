@@ -12,6 +12,7 @@ mod exact;
 mod freezing;
 mod hold;
 mod kills;
+mod limits;
 mod restored_state;
 mod resume;
 mod scenarios;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use backstitch_job::run::WorkflowAdditions;
-use backstitch_job::session::{Forward, JobSession, Restored, value_text};
+use backstitch_job::session::{Forward, JobSession, Restored, gap_lines, value_text};
 use backstitch_job::state::StepOutcome;
 
 use crate::cli::jobs::list::counted;
@@ -94,8 +94,9 @@ const WORDS: [StepWord; 25] = [
         act: |session, _| {
             let undone = session.undo()?;
             let files = counted(undone.changed, "file");
+            let gaps = gap_lines(&undone.gaps);
             Ok(StepAnswer::Moved(Some(format!(
-                "Undid the step back: {files}. Processes that it ended stay ended."
+                "Undid the step back: {files}. Processes that it ended stay ended.{gaps}"
             ))))
         },
     },
@@ -306,15 +307,7 @@ fn moved(session: &JobSession, restored: &Restored) -> StepAnswer {
         let names = restored.passed.join("', '");
         let _ = write!(text, "\n  taken back without a checkpoint: '{names}'");
     }
-    for gap in &restored.gaps {
-        let path = gap.path.as_deref().map(String::from_utf8_lossy);
-        let _ = write!(
-            text,
-            "\n  not restored: {} {}",
-            path.unwrap_or_default(),
-            gap.detail
-        );
-    }
+    text.push_str(&gap_lines(&restored.gaps));
     StepAnswer::Moved(Some(text))
 }
 
