@@ -105,6 +105,43 @@ impl StandingJob {
     }
 }
 
+impl LiveJob {
+    /// The state as JSON. It also has the step that runs next by its id, the index of it in the job, and the steps after it.
+    pub fn canonical(&self) -> serde_json::Value {
+        let mut ahead = self.ids_ahead().into_iter();
+        let (index, pending) = ahead.next().unzip();
+        let queue: Vec<String> = ahead.map(|(_, id)| id).collect();
+        let mut state = self.state.canonical();
+        state["stepIndex"] = index.into();
+        state["pending"] = pending.into();
+        state["queue"] = queue.into();
+        state.sort_all_objects();
+        state
+    }
+
+    /// Steps that have not run, then posts: each with the index of its step in the job. Inner steps have the ids above before theirs.
+    fn ids_ahead(&self) -> Vec<(usize, String)> {
+        let id_in = |scope: &str, id: &str| match scope {
+            "" => id.to_owned(),
+            scope => format!("{scope}.{id}"),
+        };
+        let mut ahead = Vec::new();
+        for frame in self.frames.iter().rev() {
+            for (place, step) in frame.steps.iter().enumerate().skip(frame.next) {
+                let index = frame.path.first().copied().unwrap_or(place);
+                ahead.push((index, id_in(&frame.scope, &step.id)));
+            }
+        }
+        let posts = self.state.post.iter().rev();
+        for open in posts.filter_map(|key| Some(&self.posts.get(key)?.open)) {
+            let index = open.name.path.first().copied().unwrap_or_default();
+            let id = id_in(&open.scope, &open.step.id);
+            ahead.push((index, format!("post:{id}")));
+        }
+        ahead
+    }
+}
+
 /// Deadlines as the milliseconds that are left.
 pub(super) mod time_left {
     use super::{Deserialize as _, Duration, Instant, Serialize as _};

@@ -1,6 +1,7 @@
 //! Jobs that step back: `job debug` over the real binary, by lines of a script.
 
 mod additions;
+mod again;
 mod attempts;
 mod beside_actdbg;
 mod called;
@@ -13,6 +14,8 @@ mod freezing;
 mod hold;
 mod kills;
 mod limits;
+mod pending_step;
+mod points;
 mod restored_state;
 mod resume;
 mod scenarios;

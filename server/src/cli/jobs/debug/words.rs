@@ -217,9 +217,9 @@ const WORDS: [StepWord; 25] = [
     StepWord {
         names: &[":state"],
         argument: "",
-        help: "show the state of the job as JSON",
+        help: "show the state of the job, and the steps ahead, as JSON",
         act: |session, _| {
-            let text = session.job().state().canonical().to_string();
+            let text = session.job().live().canonical().to_string();
             Ok(StepAnswer::Said(session.job().mask(&text)))
         },
     },
