@@ -22,7 +22,7 @@ use crate::workflow::{StepsBody, Workflow};
 
 use super::frame::Frame;
 use super::frozen::FrozenStep;
-use super::open::Post;
+use super::open::{Post, ReachedOut};
 use super::uses::{ActionSources, MissingActions};
 use crate::report::{JobEnd, JobName, RunReport, StepEnd, StepName};
 
@@ -81,6 +81,8 @@ pub struct JobRun {
     pub(super) last: Option<(StepName, StepEnd)>,
     /// Steps that have ended, with those that were skipped.
     pub(super) ended: Vec<(StepName, StepEnd)>,
+    /// Steps that have run with commands that reach out.
+    pub(super) reached: Vec<ReachedOut>,
     /// The status before the last step counted.
     pub(super) status_before: StepOutcome,
     /// The step that is frozen.
@@ -172,6 +174,7 @@ impl JobRun {
             programs: 0,
             last: None,
             ended: Vec::new(),
+            reached: Vec::new(),
             status_before: StepOutcome::Success,
             frozen: None,
             ready: None,

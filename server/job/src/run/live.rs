@@ -10,7 +10,7 @@ use crate::report::{StepEnd, StepName};
 use crate::state::{JobState, StepOutcome};
 
 use super::frame::Frame;
-use super::open::Post;
+use super::open::{Post, ReachedOut};
 use super::standing::StandingJob;
 
 /// A job that stands, with what it reports at its end: a value from which another process continues.
@@ -19,6 +19,9 @@ pub struct LiveStop {
     pub live: LiveJob,
     /// Steps that have ended.
     pub ended: Vec<(StepName, StepEnd)>,
+    /// Steps that have run with commands that reach out.
+    #[serde(default)]
+    reached: Vec<ReachedOut>,
     /// Programs that have run.
     programs: u64,
     /// The status before the last step counted.
@@ -54,6 +57,7 @@ impl StandingJob {
         LiveStop {
             live: self.live(),
             ended: self.run.ended.clone(),
+            reached: self.run.reached.clone(),
             programs: self.run.programs,
             status_before: self.run.status_before,
         }
@@ -64,6 +68,7 @@ impl StandingJob {
         self.set_live(stop.live);
         self.run.report().had_ended(&stop.ended);
         self.run.ended = stop.ended;
+        self.run.reached = stop.reached;
         // numbers of programs are never used twice
         self.run.programs = self.run.programs.max(stop.programs);
         self.run.status_before = stop.status_before;

@@ -39,6 +39,7 @@ pub use job::{JobRun, JobSetup, RunOptions, step_matches};
 pub use kept::{KeptJob, KeptSecrets, RunClose, RunProcess};
 pub use listing::{JobListing, LineText, MatrixListing, WorkflowListing, jobs_of};
 pub use live::{LiveJob, LiveStop};
+pub use open::ReachedOut;
 pub use pending::PendingStep;
 pub use standing::{ShellProgram, ShellRan, StandingJob};
 pub use tool_versions::ToolVersions;

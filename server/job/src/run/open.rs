@@ -51,6 +51,16 @@ pub(super) struct OpenStep {
     pub began: Instant,
 }
 
+/// A step whose script has commands that reach out of the run: a step back does not undo what they did there.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ReachedOut {
+    pub name: String,
+    /// Masked, as they ran.
+    pub commands: Vec<String>,
+    /// Steps that had ended when it began.
+    pub(super) ended: usize,
+}
+
 /// The end of a step's action.
 #[derive(Debug)]
 pub(super) struct Ran {

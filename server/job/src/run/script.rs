@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::expr::Value;
+use crate::place::reach::reaching;
 use crate::step::StepProgram;
 use crate::step::shell::{ScriptShell, find_program};
 use crate::template::{ExpandError, TemplateToken, expand, expand_text};
@@ -11,7 +12,7 @@ use crate::workflow::Defaults;
 
 use super::environment::Layers;
 use super::job::JobRun;
-use super::open::{OpenStep, Prepared, Ran};
+use super::open::{OpenStep, Prepared, Ran, ReachedOut};
 
 impl JobRun {
     pub(super) fn run_script(
@@ -35,6 +36,7 @@ impl JobRun {
                 return Some(Ran::failed(reason));
             }
         };
+        self.note_reaching(&open.name.name, &script);
         let key = open.name.key();
         let scripts = self.setup.place.temp.join("_scripts");
         let directory = self
@@ -56,6 +58,21 @@ impl JobRun {
 }
 
 impl JobRun {
+    /// Keeps the commands of a script that reach out.
+    fn note_reaching(&mut self, step: &str, script: &str) {
+        let found = reaching(script).into_iter();
+        let commands: Vec<String> = found
+            .map(|(_, command)| self.setup.masks.apply(&command))
+            .collect();
+        if !commands.is_empty() {
+            self.reached.push(ReachedOut {
+                name: step.to_owned(),
+                commands,
+                ended: self.ended.len(),
+            });
+        }
+    }
+
     fn shell_of(
         &self,
         open: &OpenStep,

@@ -16,7 +16,7 @@ use crate::workflow::WorkflowStep;
 
 use super::additions::SeenWorkflow;
 use super::job::JobRun;
-use super::open::{OpenStep, Prepared};
+use super::open::{OpenStep, Prepared, ReachedOut};
 
 /// A shell, and the script that it runs.
 #[derive(Clone, Debug)]
@@ -127,10 +127,14 @@ impl StandingJob {
         self.run.ended.len()
     }
 
-    /// Tells that later ends of steps than so many do not count.
-    pub fn taken_back(&mut self, ended: usize) {
+    /// Tells that later ends of steps than so many do not count. Returns the steps among them that may have reached out.
+    pub fn taken_back(&mut self, ended: usize) -> Vec<ReachedOut> {
         self.run.ended.truncate(ended);
         self.run.report().taken_back(ended);
+        let reached = std::mem::take(&mut self.run.reached);
+        let (kept, reached) = reached.into_iter().partition(|step| step.ended < ended);
+        self.run.reached = kept;
+        reached
     }
 
     /// Takes back the wishes to stop: they were meant for the step that ran.

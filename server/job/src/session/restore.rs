@@ -2,7 +2,7 @@
 
 use backstitch_core::restore::Gap;
 
-use crate::run::StandingJob;
+use crate::run::{ReachedOut, StandingJob};
 
 use super::kept::{BeforeRestore, RunWork};
 use super::points::JobPoint;
@@ -22,8 +22,21 @@ pub struct Restored {
     pub variables: usize,
     /// Paths that stayed as they were, each with the reason.
     pub gaps: Vec<Gap>,
+    /// Steps after the point with commands that reach out of the run: what they did there stays.
+    pub reached: Vec<ReachedOut>,
     /// Steps after the point that have no point: they are undone, too.
     pub passed: Vec<String>,
+}
+
+impl Restored {
+    /// Lines about all that stayed: paths, and what commands may have done outside of the run.
+    pub fn stayed(&self) -> String {
+        let reached = self.reached.iter().map(|step| {
+            let (name, commands) = (&step.name, step.commands.join("; "));
+            format!("\n  not taken back: '{name}' may have reached out of the run: {commands}")
+        });
+        gap_lines(&self.gaps) + &reached.collect::<String>()
+    }
 }
 
 impl JobSession {
@@ -68,7 +81,7 @@ impl JobSession {
         let variables = differing(&self.run, &point);
         self.run.set_live(point.live.clone());
         self.stood_since(point.at);
-        self.run.taken_back(point.ended);
+        let reached = self.run.taken_back(point.ended);
         let (cut, passed) = self.points.restored(place);
         self.cut = cut;
         self.notes.extend(self.run.take_up_workflow());
@@ -83,6 +96,7 @@ impl JobSession {
             changed: applied.plan.actions.len(),
             variables,
             gaps: applied.plan.gaps,
+            reached,
             passed,
         })
     }

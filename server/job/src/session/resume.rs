@@ -158,7 +158,7 @@ impl JobSession {
         let mut stayed = String::new();
         let mut said = |restored: Restored, session: &JobSession| {
             let point = &session.points.all()[restored.place];
-            stayed = gap_lines(&restored.gaps);
+            stayed = restored.stayed();
             format!(
                 "checkpoint [{}] before '{}' is restored",
                 restored.place, point.step.name
@@ -209,7 +209,7 @@ impl JobSession {
                 Some("The undo of a step back was cut off, and is finished.".to_owned())
             }
         };
-        Ok(note.map(|note| note + &stayed))
+        Ok(note.map(|note| note + &self.run.mask(&stayed)))
     }
 
     /// Ends the job, and writes its end into the record.

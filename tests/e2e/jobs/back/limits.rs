@@ -1,6 +1,8 @@
 //! Limits of stepping back: files and results come back, and what cannot come back is named each time.
 
 use std::fs;
+use std::io::ErrorKind;
+use std::net::TcpListener;
 use std::path::Path;
 
 use super::super::{job, newest, workflow};
@@ -185,6 +187,63 @@ fn a_step_with_an_image_does_not_run() {
     assert_eq!(talk.stop("n"), "end");
     assert_eq!(talk.read("log"), "last\n");
     assert_eq!(talk.end(), 0);
+}
+
+/// Number of connections that wait.
+fn calls(listener: &TcpListener) -> usize {
+    let mut count = 0;
+    loop {
+        match listener.accept() {
+            Ok(_) => count += 1,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return count,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// Limit: effects over the network cannot be undone (S1-L4). Each step back over a step with commands that reach out names it with them,
+/// once, and in the next process, too.
+#[test]
+fn s1_l4_effects_over_the_network_are_named() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.set_nonblocking(true).expect("no waits");
+    let port = listener.local_addr().expect("an address").port();
+    let command = format!("exec 3<>/dev/tcp/127.0.0.1/{port}");
+    let world = workflow(&job(&format!(
+        "- name: One\n  run: echo one > log\n- name: Deploy\n  shell: bash\n  run: |\n    {command}\n    echo deployed >> log\n- name: Last\n  run: echo last >> log"
+    )));
+    let named = format!("\n  not taken back: 'Deploy' may have reached out of the run: {command}");
+    let says = |answer: &serde_json::Value| {
+        answer["said"]
+            .as_str()
+            .is_some_and(|said| said.contains(&named))
+    };
+    let mut job = SteppedJob::start(&world);
+    job.line("c");
+    assert_eq!(calls(&listener), 1);
+    let last = job.line("b").expect("an answer");
+    assert!(!says(&last), "{last}");
+    let back = job.line("b").expect("an answer");
+    assert_eq!(place(&back), "before Deploy");
+    assert!(says(&back), "{back}");
+    let log = newest(&world).join("files/work/work/work/log");
+    let log = || fs::read_to_string(&log).expect("a log");
+    assert_eq!((log().as_str(), calls(&listener)), ("one\n", 0));
+    // it is named once, and again once the step has run again
+    let first = job.line("b").expect("an answer");
+    assert!(!says(&first), "{first}");
+    job.line("c");
+    assert_eq!(calls(&listener), 1);
+    job.kill();
+    let mut job = SteppedJob::resume(&world);
+    let start = job.line("r").expect("an answer");
+    assert!(says(&start), "{start}");
+    job.line("c");
+    assert_eq!(
+        (log().as_str(), calls(&listener)),
+        ("one\ndeployed\nlast\n", 1)
+    );
+    assert_eq!(job.end().0, Some(0));
 }
 
 /// The most memory that a process had, in bytes.

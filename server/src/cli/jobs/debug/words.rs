@@ -307,8 +307,8 @@ fn moved(session: &JobSession, restored: &Restored) -> StepAnswer {
         let names = restored.passed.join("', '");
         let _ = write!(text, "\n  taken back without a checkpoint: '{names}'");
     }
-    text.push_str(&gap_lines(&restored.gaps));
-    StepAnswer::Moved(Some(text))
+    text.push_str(&restored.stayed());
+    StepAnswer::Moved(Some(session.job().mask(&text)))
 }
 
 fn checkpoints(session: &JobSession) -> String {
