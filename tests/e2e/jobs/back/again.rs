@@ -23,7 +23,7 @@ const STEPS: &str = "
   if: success() && steps.count.outcome == 'success'
   run: echo last >> seen";
 
-/// A step restored from a checkpoint is reset before it runs again (U-01): its expressions have their values anew, and its results are
+/// A step restored from a checkpoint is reset before it runs again (U-01). Its expressions have their values anew, and its results are
 /// those of the last attempt. A part that it adds at the end is added once.
 #[test]
 fn u_01_a_step_runs_again_as_the_first_time() {
@@ -73,8 +73,8 @@ const TIMED: &str = "
   if: ${{ !cancelled() }}
   run: echo last >> log";
 
-/// A step that runs again has fresh cancellation (U-02): all of its time after it had run out of it, and no wish to end it that was meant for
-/// the attempt before.
+/// A step that runs again has fresh cancellation (U-02). It has all of its time after an attempt without any left. A wish to end the
+/// attempt before does not concern it.
 #[test]
 fn u_02_a_step_has_its_time_again() {
     let world = workflow(&job(TIMED));

@@ -23,8 +23,9 @@ const CHANGES: &str = r"
     git commit -qam two; git tag v1; git checkout -qb branch; echo more >> ~/mine; echo t > $RUNNER_TEMP/t
 ";
 
-/// Limit: files that steps changed stay changed after a step back (S1-L1). Wish: snapshots of the file system (S1-F1). Here all files are
-/// as they were, and nothing says that they are not: "it says that file changes were not reverted" (S1-045) would be wrong.
+/// Limit: files that steps changed stay changed after a step back (S1-L1). Wish: snapshots of the file system (S1-F1). Here all files
+/// are as they were, and nothing claims the contrary. The sentence would be wrong: "it says that file changes were not reverted"
+/// (S1-045).
 #[test]
 fn s1_045_s1_l1_s1_f1_files_come_back() {
     let world = workflow(&job(CHANGES));
@@ -54,8 +55,8 @@ const HUGE: &str = "
 - name: Remove
   run: rm -f huge; echo 3 > small";
 
-/// It says that file changes were not reverted (S1-045) where that is so: each restore, each undo of one, and a process that finishes one name
-/// the file whose content was not captured. All others come back.
+/// It says that file changes were not reverted (S1-045) where that is so. Each restore names a file whose content was not captured, as
+/// does each undo of one, and a process that finishes one. All other files come back.
 #[test]
 fn s1_045_a_file_that_does_not_come_back_is_named() {
     let world = workflow(&job(HUGE));
@@ -117,7 +118,7 @@ fn s1_045_a_file_that_does_not_come_back_is_named() {
     }
 }
 
-/// Limit: masks of secrets only grow (S1-L2): a step back takes none away, whatever it takes back, and the step adds no second one.
+/// Limit: masks of secrets only grow (S1-L2). A step back leaves all of them in force, also those of steps that it undoes.
 #[test]
 fn s1_l2_masks_stay_after_a_step_back() {
     let world = workflow(&job(
@@ -143,9 +144,9 @@ fn s1_l2_masks_stay_after_a_step_back() {
     assert_eq!(output.code, 0);
 }
 
-/// Limit: state inside a container is not reverted (S1-L3). Wish: snapshots of a container's state (S1-F2). No step back comes to that:
-/// "in a container it warns that the container's state was not reverted" (S1-046) is said before the first step, as a refusal with its line
-/// and the way out.
+/// Limit: state inside a container is not reverted (S1-L3). Wish: snapshots of a container's state (S1-F2). No step back comes to that,
+/// so it says nothing like this: "in a container it warns that the container's state was not reverted" (S1-046). The job is refused
+/// before its first step, with the line and the way out.
 #[test]
 fn s1_046_s1_l3_s1_f2_containers_are_refused() {
     for (key, part) in [
@@ -169,7 +170,7 @@ fn s1_046_s1_l3_s1_f2_containers_are_refused() {
     }
 }
 
-/// A step with an image does not run, so that it leaves no state inside a container: it fails with the reason, and can be left out.
+/// A step with an image does not run, so it leaves no state inside a container. It fails with the reason, and can be left out.
 #[test]
 fn a_step_with_an_image_does_not_run() {
     let steps = "- name: Image\n  uses: docker://alpine:3\n- name: Last\n  run: echo last > log";
@@ -269,8 +270,8 @@ fn size(dir: &Path) -> u64 {
 /// Size of the file that steps write.
 const BIG: u64 = 8_000_000;
 
-/// Limit: checkpoints take memory, which only their number bounds (S1-L5). Here they are on disk: the process does not grow by the files of
-/// its checkpoints, and a file that steps leave as it is takes its space once.
+/// Limit: checkpoints take memory, which only their number bounds (S1-L5). Here they are on disk, and the process does not grow by
+/// their files. A file that steps leave as it is takes its space once.
 #[test]
 fn s1_l5_checkpoints_take_no_memory() {
     let write = format!("- run: head -c {BIG} /dev/urandom > big\n").repeat(12);

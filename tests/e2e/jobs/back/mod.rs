@@ -20,6 +20,7 @@ mod restored_state;
 mod resume;
 mod scenarios;
 mod second_runs;
+mod shell_commands;
 mod stepped;
 mod story;
 mod terminal;

@@ -55,8 +55,8 @@ fn expected(all: &[&str], index: usize) -> (Value, Value, Value) {
 
 const IDS: [&str; 4] = ["one", "two", "three", "four"];
 
-/// The pending step (step, index, queue) is known before the pause begins (S1-011): a process that is killed as soon as it tells a stop
-/// has left all of it to the next one.
+/// The pending step (step, index, queue) is known before the pause begins (S1-011). A process that is killed right after the answer
+/// about a stop has left all of it to the next one.
 #[test]
 fn s1_011_the_pending_step_is_known_at_a_stop() {
     let (world, ledger) = with_ledger(FOUR);
@@ -79,7 +79,7 @@ fn s1_011_the_pending_step_is_known_at_a_stop() {
     job.end();
 }
 
-/// The pending step is cleared when it is done, skipped or a restore happens (S1-012): each time the job stands before another one, and
+/// The pending step is cleared when it is done, skipped or a restore happens (S1-012). The job then stands before another one, and
 /// before none at its end.
 #[test]
 fn s1_012_the_pending_step_is_cleared() {
@@ -247,7 +247,7 @@ fn s1_052_frozen_and_failed_steps_are_not_left_ahead() {
     assert_eq!(ledger.lines(), ["wait", "wait", "bad"]);
 }
 
-/// A pending restore can be taken once (S1-051): the next process finishes one that a kill cut off, and the one after that stands where the
+/// A pending restore can be taken once (S1-051). The next process finishes one that a kill cut off. The one after that stands where the
 /// job stands.
 #[test]
 fn s1_051_a_restore_is_taken_once() {
@@ -349,7 +349,7 @@ fn s1_d1_a_checkpoint_is_recorded_anew() {
         talk.said(":checkpoints"),
         "  [0] before 'One'\n■ [1] before 'Two'"
     );
-    // what changed meanwhile is in the new one, and not in the old one
+    // the new one has the changes of the meantime, and the old one has not
     talk.said("!echo mine > mine; export MINE=yes");
     assert_eq!(talk.ask("n")["checkpoints"], 2);
     assert_eq!(

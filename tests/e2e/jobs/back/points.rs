@@ -214,8 +214,8 @@ fn deep() -> (World, SteppedJob) {
     (world, job)
 }
 
-/// A checkpoint has the step about to run, so that it can run again (S1-024), and the queue of later steps in order (S1-025): also
-/// within a composite action, in another process, and with nothing left of the workflow's file.
+/// A checkpoint has the step about to run, so that it can run again (S1-024). It also has the queue of later steps in order (S1-025).
+/// Both hold within a composite action, in another process, and without the workflow's file.
 #[test]
 fn s1_024_s1_025_the_step_and_those_after_it() {
     let (world, mut job) = deep();
@@ -296,8 +296,8 @@ const MIXED: &str = "
   if: always()
   run: echo last";
 
-/// A forward command's wish for a checkpoint is used up once (S1-014): one step that begins has one checkpoint, and nothing that
-/// follows has another, until the next command forward.
+/// A forward command's wish for a checkpoint is used up once (S1-014). One step that begins has one checkpoint. Nothing that follows
+/// makes another, until the next command forward.
 #[test]
 fn s1_014_one_checkpoint_for_each_step_that_begins() {
     let world = workflow(&job(MIXED));

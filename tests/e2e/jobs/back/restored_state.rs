@@ -33,10 +33,10 @@ fn contexts(talk: &mut Conversation) -> [String; 4] {
     [":state", "toJSON(env)", "toJSON(steps)", "job.status"].map(|line| talk.said(line))
 }
 
-/// After a step back variables added since are removed (S1-036), and changed variables get their values back (S1-037). The env context is as
-/// it was (S1-038), the prepended PATH is as it was (S1-039), job result and status are as they were (S1-040), and results of later steps are
-/// hidden (S1-041). So it is not as in: "limit: results of steps are captured, and not restored" (S1-L6). The step that runs again finds all
-/// of it.
+/// After a step back variables added since are removed (S1-036), and changed variables get their values back (S1-037). The env context
+/// is as it was (S1-038), and the prepended PATH is as it was (S1-039). Job result and status are as they were (S1-040), and results of
+/// later steps are hidden (S1-041). Limit: results of steps are captured, and not restored (S1-L6): here they are restored. The step
+/// that runs again finds all of it.
 #[test]
 fn s1_036_s1_037_s1_038_s1_039_s1_040_s1_041_s1_l6_the_state_is_as_it_was() {
     let world = workflow(&job(STEPS));
@@ -141,7 +141,7 @@ fn s1_042_s1_044_s1_f6_a_jump_to_each_checkpoint() {
         assert_eq!(talk.said(":checkpoints"), list(COUNT - 1, false));
         assert_at(&mut talk, &moments[COUNT], &hint);
     }
-    // what was deleted does not come back by a jump
+    // a deleted checkpoint does not come back by a jump
     talk.ask(":goto [1]");
     let gone = talk.stop(":goto [2]");
     assert_eq!(
@@ -205,8 +205,8 @@ fn s1_035_an_index_out_of_range_changes_nothing() {
     talk.end();
 }
 
-/// The list of completed steps is cut at the checkpoint (S1-043): the report has the steps before it, and each later one once after it has
-/// run again.
+/// The list of completed steps is cut at the checkpoint (S1-043). The report has the steps before it, and each later one once after it
+/// has run again.
 #[test]
 fn s1_043_completed_steps_are_cut() {
     for (lines, names) in [
