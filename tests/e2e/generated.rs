@@ -8,10 +8,11 @@ use std::path::Path;
 use backstitch_agents::{AGENTS, AgentPage, HeldTime, pages};
 use backstitch_control::{FieldForm, KindField, KindInfo, user_kinds};
 use backstitch_core::config::{Key, Setting, SettingForm, SettingInfo};
+use backstitch_protocol::REWIND_LENS;
 use serde_json::{Value, json};
 
-const HEAD: &str = "Generated from the catalogues of server/control and server/core: do not edit. BACKSTITCH_RENEW_TYPES=1 \
-                    cargo nextest run -p backstitch-tests generated";
+const HEAD: &str = "Generated from the catalogues of the server: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo nextest run \
+                    -p backstitch-tests generated";
 
 /// Checks that the file has the generated text. With `BACKSTITCH_RENEW_TYPES=1` the file is written.
 fn check_file(name: &str, text: &str) {
@@ -322,6 +323,47 @@ fn settings_of_vscode() {
         let is_restricted = restricted.contains(&json!(name));
         assert_eq!(is_restricted, *key != Key::CodeLens, "{name}");
     }
+}
+
+/// The words of the lens that rewinds, for VS Code's hover and for the tests of the extension.
+#[test]
+fn lenses_in_vscode() {
+    let words = REWIND_LENS.trim_start_matches(|sign: char| !sign.is_alphabetic());
+    let (first, rest) = words.split_at(1);
+    let link = json!(format!("{}{rest}", first.to_uppercase()));
+    let hover = format!(
+        "// {HEAD}\n\nimport {{ l10n }} from \"vscode\";\n\n/** Title of a link to the state before a turn, as its lens has it. */\n\
+         export const rewindToHere = (): string => l10n.t({link});\n"
+    );
+    check_file("vscode-extension/src/code/titles.ts", &hover);
+    let tests = format!(
+        "// {HEAD}\n\n/** Title of the lens that rewinds; the turn follows. */\nexport const REWIND_LENS = '{REWIND_LENS}';\n\n\
+         /** Title of the link in a hover that does the same. */\nexport const REWIND_LINK = {};\n",
+        link.to_string().replace('"', "'")
+    );
+    check_file("tests/vscode/rig/titles.ts", &tests);
+}
+
+/// The page of Neovim's own client shows what its screen has.
+#[test]
+fn lenses_in_the_documentation() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/e2e/editors/screens/neovim-lenses.txt"
+    );
+    let screen = fs::read_to_string(path).expect("the screen");
+    assert!(screen.contains(REWIND_LENS), "renew {path}");
+    let (_, shown) = screen.split_once('\n').expect("the version");
+    let mut text = shown.replace("AGE", "2 min ago");
+    while text.contains("~\n~\n~\n") {
+        text = text.replace("~\n~\n~\n", "~\n~\n");
+    }
+    let text = text.trim_end();
+    check_part(
+        "server/docs/editors/neovim.md",
+        "screen",
+        &format!("```text\n{text}\n```\n"),
+    );
 }
 
 /// A table of agents: one row a page, and then these.

@@ -13,7 +13,7 @@ test('an agent that is an extension edits, and its edit is rewound', async ({ wo
   await expect(notifications.toast('version 1, applied true, found true')).toBeVisible();
   await editor.expectText('one\n2\n');
   await expect(editor.lens('turn 1 “make it two”')).toBeVisible();
-  await editor.lens('rewind to here').click();
+  await editor.rewindLens().click();
   await plan.run('Rewind');
   await editor.expectText('one\ntwo\n');
   await expect(notifications.toast('heard of a rewind')).toBeVisible();

@@ -75,7 +75,7 @@ test('a hover says who wrote the line', async ({ world, agent, code }) => {
   agent.start();
   agent.turn('make it two', () => agent.edit('a.txt', 'two', 'twice'));
   const window = await code.open('a.txt');
-  await expect(window.editor.lens('rewind to here')).toBeVisible();
+  await expect(window.editor.rewindLens()).toBeVisible();
   const hover = await window.editor.hover('twice');
   await expect(hover).toContainText('make it two');
   await expect(hover).toContainText('claude-code');

@@ -47,9 +47,9 @@ test('first use', async ({ world, agent, code }) => {
   step('Set Up Agents…, and OK', 2);
   agent.start();
   agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
-  await expect(window.editor.lens('rewind to here')).toBeVisible();
+  await expect(window.editor.rewindLens()).toBeVisible();
   step('the agent’s turn, until its lens');
-  await window.editor.lens('rewind to here').click();
+  await window.editor.rewindLens().click();
   await window.plan.ready();
   step('the lens, until its plan', 1);
   await window.plan.run('Rewind');

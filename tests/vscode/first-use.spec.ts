@@ -58,7 +58,7 @@ test.describe(() => {
     agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
     const window = await code.open('a.txt');
     await expect(window.status.item('Restricted Mode')).toBeVisible();
-    await expect(window.editor.lens('rewind to here')).toBeVisible();
+    await expect(window.editor.rewindLens()).toBeVisible();
     await window.activity.open('Backstitch');
     await expect(window.tree('Timeline').row('make it two')).toBeVisible();
     await window.run('Backstitch: Set Up Agents…');
@@ -184,7 +184,7 @@ for (const theme of ['light', 'dark', 'contrast', 'contrast light'] as const) {
       agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
       agent.turn('make it four', () => agent.edit('a.txt', 'four', '4'));
       const window = await code.open('a.txt');
-      await expect(window.editor.lens('rewind to here').first()).toBeVisible();
+      await expect(window.editor.rewindLens().first()).toBeVisible();
       await window.activity.open('Backstitch');
       await window.tree('Timeline').expand('make it two');
       await window.run('Backstitch: Show Branches and Forks');

@@ -1,6 +1,7 @@
 // Marks stand at their lines: after typing, an agent's edit, the undo of a turn, a switch of branches, and a reload from disk.
 import { expect, test } from './rig/test.ts';
 import { look } from './rig/look.ts';
+import { REWIND_LINK } from './rig/titles.ts';
 
 const lines = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => `line ${from + at}\n`).join('');
 
@@ -120,7 +121,7 @@ test('Revert turn undoes exactly that turn: from its lens and from the hover', a
   world.run('undo', '-y');
   await expect.poll(async () => (await editor.lines()).includes('TWO')).toBe(true);
   const hover = await editor.hover('TWO');
-  await expect(hover.getByRole('link', { name: 'Rewind to here' })).toBeVisible();
+  await expect(hover.getByRole('link', { name: REWIND_LINK })).toBeVisible();
   await hover.getByRole('link', { name: 'Revert turn' }).click();
   await plan.run('Revert');
   await expect.poll(() => world.read('s.txt')).toBe(rest);

@@ -36,7 +36,7 @@ async function rewinds({ world, agent, code }: { world: World; agent: Agent; cod
   const window = await code.open('a.txt');
   agent.start();
   agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
-  await window.editor.lens('rewind to here').click();
+  await window.editor.rewindLens().click();
   await window.plan.run('Rewind');
   await expect.poll(() => world.read('a.txt')).toBe('one\ntwo\n');
 }

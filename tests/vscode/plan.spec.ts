@@ -144,7 +144,7 @@ test('the editor’s own undo of a rewound file is explained', { tag: '@long' },
   agent.start();
   agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
   await editor.expectText(TEXT.replace('two', '2'));
-  await editor.lens('rewind to here').click();
+  await editor.rewindLens().click();
   await plan.run('Rewind');
   await editor.expectText(TEXT);
   await editor.focus();

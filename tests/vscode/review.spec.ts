@@ -347,7 +347,7 @@ test.describe(() => {
     await window.run('Backstitch: Show Changes Since…');
     await quick.pick('one more function');
     // lines move during the redraw
-    await expect(editor.lens('rewind to here')).toBeVisible();
+    await expect(editor.rewindLens()).toBeVisible();
     // from the line above the function, where other diffs begin with the function itself
     const bars = [4, 5, 6, 7].map((line) => ({ line, kind: 'added' }));
     await expect.poll(() => editor.quickDiffs()).toEqual([...bars, { line: 10, kind: 'modified' }]);
@@ -407,7 +407,7 @@ test.describe(() => {
     agent.turn('make it two', () => agent.edit('src/a.txt', 'two', '2'));
     const window = await code.open('src/a.txt', link);
     const { editor, quick, activity, diff } = window;
-    await expect(editor.lens('rewind to here')).toBeVisible();
+    await expect(editor.rewindLens()).toBeVisible();
     await window.run('Backstitch: Show Changes Since…');
     await quick.pick('make it two');
     await expect.poll(() => editor.quickDiffs()).toEqual([{ line: 2, kind: 'modified' }]);

@@ -16,10 +16,10 @@ test('a lens appears on an agent’s edit, and rewinds it', async ({ world, agen
     agent.write('new.txt', 'new\n');
   });
   // without a request: the server learns of the hook's checkpoint
-  await expect(editor.lens('rewind to here · turn 1 “make it two”')).toBeVisible();
+  await expect(editor.rewindLens('turn 1 “make it two”')).toBeVisible();
   await editor.expectText(TEXT.replace('two', '2'));
   await look(window.page, 'lens');
-  await editor.lens('rewind to here').click();
+  await editor.rewindLens().click();
   await plan.ready(/^Rewind to before “make it two”/);
   await plan.files.expectFiles('Backstitch Plan', 'a.txt', /^new.txt/);
   await look(window.page, 'plan');
@@ -100,10 +100,10 @@ test('what was typed and not saved stays through a rewind', async ({ world, agen
   agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
   const window = await code.open('a.txt');
   const { editor, plan, notifications } = window;
-  await expect(editor.lens('rewind to here')).toBeVisible();
+  await expect(editor.rewindLens()).toBeVisible();
   await editor.type(5, 'mine ');
   await editor.expectDirty(true);
-  await editor.lens('rewind to here').click();
+  await editor.rewindLens().click();
   await plan.ready();
   await expect.poll(() => plan.text()).toContain('Not saved in code-server: a.txt.');
   await plan.run('Rewind');
@@ -255,10 +255,10 @@ test('a rewind from the command line is seen in the editor', async ({ world, age
   agent.start();
   agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
   const window = await code.open('a.txt');
-  await expect(window.editor.lens('rewind to here')).toBeVisible();
+  await expect(window.editor.rewindLens()).toBeVisible();
   world.run('rewind', 't1');
   await window.editor.expectText(TEXT);
-  await expect(window.editor.lens('rewind to here')).toHaveCount(0);
+  await expect(window.editor.rewindLens()).toHaveCount(0);
 });
 
 test('the very state, with what the user wrote since taken out', async ({ world, agent, code }) => {
@@ -312,7 +312,7 @@ test('a long rewind says so, and can be called off', { tag: '@long' }, async ({ 
   });
   const window = await code.open('a.txt');
   const { plan, notifications, editor } = window;
-  await editor.lens('rewind to here').click();
+  await editor.rewindLens().click();
   await plan.run('Rewind');
   await notifications.action('Restoring files', 'Cancel').click();
   await expect(notifications.toast('Restoring files')).toHaveCount(0);
@@ -330,7 +330,7 @@ test('a code action takes these lines back, and redo does it again', async ({ wo
   });
   const window = await code.open('a.txt');
   const { editor, plan } = window;
-  await expect(editor.lens('rewind to here').first()).toBeVisible();
+  await expect(editor.rewindLens().first()).toBeVisible();
   await editor.goto(2);
   const actions = await editor.codeActions();
   await actions.filter({ hasText: 'Rewind these lines to before' }).click();

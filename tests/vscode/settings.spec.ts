@@ -16,9 +16,9 @@ test.describe(() => {
     const window = await code.open('a.txt');
     const item = window.page.locator('[id="backstitch.backstitch.backstitch"]');
     await expect(item).toHaveAttribute('aria-label', /1 turn/);
-    await expect(window.editor.lens('rewind to here')).toHaveCount(0);
+    await expect(window.editor.rewindLens()).toHaveCount(0);
     await code.settings({ 'backstitch.codeLens': undefined });
-    await expect(window.editor.lens('rewind to here')).toBeVisible();
+    await expect(window.editor.rewindLens()).toBeVisible();
   });
 });
 
@@ -27,11 +27,11 @@ test('lenses are switched off and on', async ({ world, agent, code }) => {
   agent.start();
   agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
   const window = await code.open('a.txt');
-  await expect(window.editor.lens('rewind to here')).toBeVisible();
+  await expect(window.editor.rewindLens()).toBeVisible();
   await code.settings({ 'backstitch.codeLens': 'off' });
-  await expect(window.editor.lens('rewind to here')).toHaveCount(0);
+  await expect(window.editor.rewindLens()).toHaveCount(0);
   await code.settings({ 'backstitch.codeLens': 'latestTurn' });
-  await expect(window.editor.lens('rewind to here')).toBeVisible();
+  await expect(window.editor.rewindLens()).toBeVisible();
 });
 
 test.describe(() => {
@@ -55,7 +55,7 @@ test.describe(() => {
     });
     await editor.type(5, 'mine ');
     await editor.save();
-    await editor.lens('rewind to here').click();
+    await editor.rewindLens().click();
     await plan.ready();
     await plan.button('Options…').click();
     await expect(quick.item('Leave your own edits in place')).toBeVisible();
@@ -80,9 +80,8 @@ test.describe(() => {
     });
     const window = await code.open('a.txt');
     const { editor, plan, notifications } = window;
-    await expect(editor.lens(/^Revert turn$/)).toHaveCount(1);
-    await expect(editor.lens(/^Diff$/)).toHaveCount(1);
-    await expect(editor.lens('rewind to here')).toHaveCount(0);
+    // and none of the full form
+    await expect.poll(() => editor.lensTitles()).toEqual(['Revert turn', 'Revert here', 'Diff']);
     await look(window.page, 'calm');
     await editor.goto(2);
     await expect((await editor.codeActions()).filter({ hasText: 'make some' })).not.toHaveCount(0);
@@ -131,7 +130,7 @@ test.describe(() => {
     const window = await code.open('a.txt');
     await expect(window.editor.lens(/^Revert turn$/)).toHaveCount(1);
     await code.settings({ 'backstitch.lensForm': 'full' });
-    await expect(window.editor.lens('rewind to here')).toBeVisible();
+    await expect(window.editor.rewindLens()).toBeVisible();
     await expect(window.editor.lens(/^Revert turn$/)).toHaveCount(0);
   });
 });

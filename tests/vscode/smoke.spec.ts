@@ -25,8 +25,8 @@ test('lenses, messages, dialogs, picks and hovers', async ({ world, code }) => {
   world.commit({ 'a.txt': 'one\ntwo\nthree\nfour\n' });
   const window = await code.open('a.txt');
   const { editor, notifications, dialog, quick } = window;
-  await expect(editor.lens('rewind to here').first()).toBeVisible();
-  const title = '⟲ rewind to here · turn 1 · line ';
+  await expect(editor.lens('rewind of the probe').first()).toBeVisible();
+  const title = 'rewind of the probe · line ';
   await expect.poll(() => editor.lensTitles()).toEqual([`${title}0`, `${title}2`]);
   await editor.lens('line 2').click();
   await expect(notifications.messages).toHaveText('rewound to 2');

@@ -35,7 +35,7 @@ for (let n = 1; n <= TRIES; n++) {
     agent.start();
     agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
     const window = await code.open('a.txt');
-    await expect(window.editor.lens('rewind to here')).toBeVisible();
+    await expect(window.editor.rewindLens()).toBeVisible();
     await window.run('Clock: Copy the Marks');
     let marks: { name: string; startTime: number }[] = [];
     await expect(async () => {

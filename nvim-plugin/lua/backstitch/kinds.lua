@@ -1,4 +1,4 @@
--- Generated from the catalogues of server/control and server/core: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo nextest run -p backstitch-tests generated
+-- Generated from the catalogues of the server: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo nextest run -p backstitch-tests generated
 
 ---@class backstitch.KindField
 ---@field name string

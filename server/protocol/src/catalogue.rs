@@ -247,6 +247,9 @@ requests! {
     Calls(CallsParams) -> CallsResult = Reads "backstitch/calls";
 }
 
+/// Title of the lens that rewinds to before a turn; the turn follows. Clients and tests repeat its words.
+pub const REWIND_LENS: &str = "⟲ rewind to here";
+
 commands! {
     Rewind(RewindParams) -> RestoreResult = Decides "backstitch.rewind", "Rewind…";
     Undo(UndoParams) -> RestoreResult = Decides "backstitch.undo", "Undo the Last Rewind";

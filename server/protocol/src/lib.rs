@@ -23,7 +23,7 @@ mod restore;
 pub use arguments::*;
 pub use catalogue::{
     COMMANDS, Command, CommandSpec, CustomRequest, Effect, NOTIFICATIONS, Notification, REQUESTS,
-    RequestSpec, Shape, failure_data,
+    REWIND_LENS, RequestSpec, Shape, failure_data,
 };
 pub use control::*;
 pub use editing::*;

@@ -12,6 +12,8 @@ pub mod screen;
 
 use std::fs;
 
+use backstitch_protocol::REWIND_LENS;
+
 use screen::{Editor, installed};
 
 use crate::support::World;
@@ -73,9 +75,9 @@ fn neovim_rewinds_by_a_lens() {
     let world = one_turn_on_a_screen("notes.md");
     world.ok(["setup", "neovim"]);
     let mut neovim = Editor::start(&world, "neovim", &program, &["-n", "notes.md"]);
-    neovim.is_like("lenses", "⟲ rewind to here · turn 1 “make it two”");
+    neovim.is_like("lenses", &format!("{REWIND_LENS} · turn 1 “make it two”"));
     neovim.keys("2gggrx");
-    neovim.shows("1: ⟲ rewind to here");
+    neovim.shows(&format!("1: {REWIND_LENS}"));
     neovim.keys("1\r");
     neovim.is_like("question", "Rewind to before “make it two”");
     neovim.keys("1\r");
@@ -94,7 +96,7 @@ fn neovim_rewinds_by_a_lens() {
     neovim.keys("1\r");
     neovim.shows("Undid the rewind to before “make it two”");
     neovim.keys("\r");
-    neovim.is_like("undone", "⟲ rewind to here");
+    neovim.is_like("undone", REWIND_LENS);
     neovim.keys(":w\r");
     neovim.shows("written");
     is_back(&world, "notes.md");

@@ -7,6 +7,7 @@ mod story;
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
+use backstitch_protocol::REWIND_LENS;
 use serde_json::Value;
 
 use crate::support::World;
@@ -160,7 +161,7 @@ impl<'w, V: View> Story<'w, V> {
 
 /// The turn in a lens's title, as `t4`.
 pub fn turn_of(title: &str) -> Option<String> {
-    let number = title.strip_prefix("⟲ rewind to here · turn ")?;
+    let number = title.strip_prefix(REWIND_LENS)?.strip_prefix(" · turn ")?;
     let digits: String = number.chars().take_while(char::is_ascii_digit).collect();
     Some(format!("t{digits}"))
 }

@@ -1,5 +1,6 @@
 //! Lenses, actions and hovers in the code, and the notifications that refresh them.
 
+use backstitch_protocol::REWIND_LENS;
 use serde_json::{Value, json};
 
 use super::client::{Client, Editor};
@@ -38,7 +39,7 @@ fn a_lens_appears_when_an_agent_writes() {
             titles,
             [
                 (0, "1 checkpoint".into()),
-                (1, "⟲ rewind to here · turn 1 “make it two”".into()),
+                (1, format!("{REWIND_LENS} · turn 1 “make it two”")),
                 (1, "fork".into()),
                 (1, "diff".into()),
             ],

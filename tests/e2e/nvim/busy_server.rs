@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use backstitch_protocol::REWIND_LENS;
+
 use super::rig::Neovim;
 use crate::support::finish;
 use crate::support::scenarios::two_turns_in_neovim;
@@ -92,15 +94,15 @@ fn a_file_that_is_opened_later_has_lenses() {
     let Some(mut nvim) = Neovim::start(&world, "plugin-later", &["src/a.txt"]) else {
         return;
     };
-    nvim.screen.shows("⟲ rewind to here · turn 2");
+    nvim.screen.shows(&format!("{REWIND_LENS} · turn 2"));
     nvim.ex("edit new.txt");
-    nvim.screen.shows("⟲ rewind to here · turn 1");
+    nvim.screen.shows(&format!("{REWIND_LENS} · turn 1"));
     nvim.ex("lua require('backstitch').setup({ codelens = false })");
     nvim.screen.until("none", |screen| !screen.contains('⟲'));
     nvim.ex("edit src/a.txt");
     nvim.is_attached();
     nvim.ex("lua require('backstitch').setup({})");
-    nvim.screen.shows("⟲ rewind to here · turn 2");
+    nvim.screen.shows(&format!("{REWIND_LENS} · turn 2"));
 }
 
 /// S3-009, U-13: avante.nvim has no event for a prompt typed into its sidebar, nor for the end of an edit: the plugin

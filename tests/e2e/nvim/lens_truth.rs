@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
+use backstitch_protocol::REWIND_LENS;
 use serde_json::Value;
 
 use super::rig::{Neovim, world};
@@ -192,7 +193,7 @@ fn lenses_are_true_after_every_event() {
         .view
         .nvim
         .screen
-        .shows("⟲ rewind to here · turn 1 “first”");
+        .shows(&format!("{REWIND_LENS} · turn 1 “first”"));
     let messages = story.view.nvim.messages();
     assert!(
         !messages.contains("E5108") && !messages.contains("W12"),

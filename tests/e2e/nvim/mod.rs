@@ -22,6 +22,8 @@ pub mod rig;
 mod servers;
 mod windows;
 
+use backstitch_protocol::REWIND_LENS;
+
 use rig::Neovim;
 
 use crate::support::scenarios::{SEVEN_LINES, two_turns_in_neovim};
@@ -368,9 +370,9 @@ fn lenses_and_code_actions_do_what_commands_do() {
         return;
     };
     nvim.screen
-        .is_like("drawn", "⟲ rewind to here · turn 2 “and five”");
+        .is_like("drawn", &format!("{REWIND_LENS} · turn 2 “and five”"));
     nvim.screen.keys("5Ggrx");
-    nvim.screen.shows("1: ⟲ rewind to here");
+    nvim.screen.shows(&format!("1: {REWIND_LENS}"));
     nvim.screen.keys("1\r");
     nvim.screen.shows("restore everything");
     nvim.screen.keys("\r");

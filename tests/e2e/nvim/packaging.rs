@@ -6,6 +6,7 @@ use super::rig::{Neovim, configure, plugin, world};
 use crate::editors::screen::installed;
 use crate::support::finish;
 use crate::support::scenarios::two_turns_in_neovim;
+use backstitch_protocol::REWIND_LENS;
 
 /// The help matches the code's own documentation, and its tags are complete.
 #[test]
@@ -120,7 +121,7 @@ fn vim_pack_installs_the_plugin() {
     let Some(mut nvim) = Neovim::plain(&world, "plugin-pack", &["src/a.txt"]) else {
         return;
     };
-    nvim.screen.shows("⟲ rewind to here");
+    nvim.screen.shows(REWIND_LENS);
     nvim.ex("help backstitch");
     nvim.screen.shows("No setup function needs to be");
 }
@@ -160,7 +161,7 @@ fn nothing_newer_than_neovim_0_11_is_needed() {
     let Some(mut nvim) = Neovim::start(&world, "plugin-0-11", &["src/a.txt"]) else {
         return;
     };
-    nvim.screen.shows("⟲ rewind to here");
+    nvim.screen.shows(REWIND_LENS);
     nvim.ex("Backstitch rewind t1");
     nvim.screen.shows("restore everything");
     nvim.screen.keys("d");

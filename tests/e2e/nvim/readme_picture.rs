@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use backstitch_protocol::REWIND_LENS;
 use serde_json::json;
 
 use super::rig::{Neovim, configure, plugin, world};
@@ -60,7 +61,7 @@ fn the_readme_shows_the_timeline_and_a_diff() {
         return;
     };
     nvim.is_attached();
-    nvim.screen.shows("⟲ rewind to here");
+    nvim.screen.shows(REWIND_LENS);
     nvim.ex("Backstitch diff t1");
     nvim.screen.shows("3 changes since t1");
     nvim.ex("Backstitch");

@@ -3,6 +3,8 @@
 
 use std::fs;
 
+use backstitch_protocol::REWIND_LENS;
+
 use super::rig::{Neovim, configure};
 use crate::support::finish;
 use crate::support::scenarios::two_turns_in_neovim;
@@ -107,5 +109,5 @@ fn a_server_that_hangs_is_restarted() {
     });
     nvim.waits(&format!("#{CLIENTS} == 1 and {CLIENTS}[1].id ~= {first}"));
     nvim.is_attached();
-    nvim.screen.shows("⟲ rewind to here");
+    nvim.screen.shows(REWIND_LENS);
 }

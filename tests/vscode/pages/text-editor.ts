@@ -1,5 +1,6 @@
 // Text editor: its lines as drawn, its gutter, and widgets between lines.
 import { expect, type Locator, type Page } from '@playwright/test';
+import { REWIND_LENS } from '../rig/titles.ts';
 import { choose } from './menu.ts';
 
 /** Bar of VS Code's version control beside changed lines. */
@@ -119,6 +120,11 @@ export class TextEditor {
   /** A lens by a part of its title. */
   lens(title: string | RegExp): Locator {
     return this.lenses.filter({ hasText: title });
+  }
+
+  /** The lens of the full form that rewinds to before a turn. `about`: the beginning of the rest of its title. */
+  rewindLens(about = ''): Locator {
+    return this.lens(about === '' ? REWIND_LENS : `${REWIND_LENS} · ${about}`);
   }
 
   /** A group of lenses of one line by a part of its text, which may have no command. */

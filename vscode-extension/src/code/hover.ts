@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { BlameRun } from "../server/protocol.ts";
 import { links } from "../show/outside.ts";
+import { rewindToHere } from "./titles.ts";
 
 /** Adds the links to a hover. `runs`: the authors of the document's lines. */
 export function withLinks(
@@ -25,7 +26,7 @@ export function withLinks(
   const text = links("", [
     { title: say("Revert turn"), command: "backstitch.revert", argument: { ...own, uri } },
     { title: say("Rewind these lines"), command: "backstitch.rewind", argument: { rev, uri, lines } },
-    { title: say("Rewind to here"), command: "backstitch.rewind", argument: { rev, uri } },
+    { title: rewindToHere(), command: "backstitch.rewind", argument: { rev, uri } },
     { title: say("Diff"), command: "backstitch.diff", argument: { rev, uri } },
   ]);
   return new vscode.Hover([...hover.contents, text], hover.range);

@@ -15,6 +15,7 @@ use std::fmt::Write as _;
 use backstitch_core::model::Certainty;
 use backstitch_core::model::Turn;
 use backstitch_core::{AgentWork, Author, By};
+use backstitch_protocol::REWIND_LENS;
 
 use crate::lsp::documents::blame_groups::Group;
 use crate::markdown::escaped;
@@ -88,7 +89,7 @@ pub fn rewind_lens(group: &Group, now: Now) -> String {
         .work()
         .map(|work| turn(&group.author, work, now))
         .unwrap_or_default();
-    format!("⟲ rewind to here · {about}")
+    format!("{REWIND_LENS} · {about}")
 }
 
 /// Escapes `$(`, which VS Code would draw as an icon.

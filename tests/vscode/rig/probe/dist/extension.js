@@ -27,7 +27,7 @@ function pick() {
 
 const lens = (line) =>
   new vscode.CodeLens(new vscode.Range(line, 0, line, 0), {
-    title: `⟲ rewind to here · turn 1 · line ${line}`,
+    title: `rewind of the probe · line ${line}`,
     command: 'probe.rewind',
     arguments: [line],
   });
