@@ -234,7 +234,8 @@ mod tests {
 
     #[test]
     fn a_child_stands_below_this_process_until_it_has_ended() {
-        let mut child = std::process::Command::new("cat")
+        let mut child = crate::launch::program("cat")
+            .unwrap()
             .stdin(std::process::Stdio::piped())
             .spawn()
             .unwrap();
