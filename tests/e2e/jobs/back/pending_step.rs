@@ -265,7 +265,7 @@ fn s1_051_a_restore_is_taken_once() {
     };
     // the first point of time at which the wish is written down, and not fulfilled
     let mut point = 0;
-    let mut finished = loop {
+    let finished = loop {
         point += 1;
         let mut job = SteppedJob::of(&world, &["--resume"], Some(point));
         assert!(job.line("r").is_none(), "no restore was cut off");
@@ -283,8 +283,15 @@ fn s1_051_a_restore_is_taken_once() {
     assert_eq!(place(&finished.first), "before One");
     let files = exact(&newest(&world).join("files"));
     assert_eq!(differing(&at_first, &files), Vec::<String>::new());
-    assert_eq!(finished.said("n"), "before Two");
     finished.kill();
+    // it is not taken again, with or without a step since
+    let mut job = SteppedJob::resume(&world);
+    assert_eq!(
+        (place(&job.first), cut_off(&job)),
+        ("before One".to_owned(), None)
+    );
+    assert_eq!(job.said("n"), "before Two");
+    job.kill();
     let mut job = SteppedJob::resume(&world);
     assert_eq!(
         (place(&job.first), cut_off(&job)),
