@@ -3,8 +3,10 @@
 use std::fs::{self, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use backstitch_core::process::ProcessStat;
 use serde::{Deserialize, Serialize};
 
 use super::remove::remove_tree;
@@ -12,6 +14,10 @@ use super::write::{WithPath, write_durably};
 use super::{CACHES, jobs_lock, lock_file};
 
 const FILE: &str = "run.json";
+
+/// Time for which the end of a killed process is waited for: programs that it was about to start begin in it.
+const START_TIMEOUT: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Prefix of a directory that is being removed: it is no longer listed.
 const REMOVED: &str = ".removed-";
@@ -130,11 +136,24 @@ fn is_held(dir: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         lock => lock?,
     };
-    match lock.try_lock_shared() {
-        Ok(()) => Ok(false),
-        Err(TryLockError::WouldBlock) => Ok(true),
-        Err(TryLockError::Error(error)) => Err(error).with_path(dir),
+    let since = Instant::now();
+    loop {
+        match lock.try_lock_shared() {
+            Ok(()) => return Ok(false),
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => return Err(error).with_path(dir),
+        }
+        if !has_dead_owner(dir) || since.elapsed() > START_TIMEOUT {
+            return Ok(true);
+        }
+        thread::sleep(POLL_INTERVAL);
     }
+}
+
+/// True if the process that took the lock has ended. A program that it was about to start shares the lock until it has begun.
+fn has_dead_owner(dir: &Path) -> bool {
+    let owner = super::owner(dir).map(ProcessStat::of);
+    cfg!(target_os = "linux") && owner.is_some_and(|stat| stat.is_none_or(ProcessStat::has_ended))
 }
 
 /// The process that holds a run. None: none does.

@@ -100,6 +100,29 @@ fn records_are_listed_newest_first_and_damage_is_named() {
     assert!(runs.iter().all(|run| run.is_held));
 }
 
+/// A killed process may have been about to start a program, which shares its lock until it begins.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_lock_that_a_dead_process_leaves_is_waited_for() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let jobs = dir.path().join("jobs");
+    let place = RunPlace::create(&jobs, "ci.yml", "b", &project(dir.path())).expect("a run");
+    let mut ended = backstitch_core::launch::program("true").expect("a program");
+    let mut ended = ended.spawn().expect("started");
+    ended.wait().expect("ended");
+    fs::write(place.dir.join("lock"), ended.id().to_string()).expect("written");
+    let (asking, asks) = std::sync::mpsc::channel();
+    std::thread::scope(|threads| {
+        let listed = threads.spawn(|| {
+            asking.send(()).expect("heard");
+            list(&jobs).expect("runs")[0].is_held
+        });
+        asks.recv().expect("it asks");
+        drop(place);
+        assert!(!listed.join().expect("listed"));
+    });
+}
+
 #[test]
 fn a_removed_run_leaves_nothing_and_reaches_nothing() {
     let dir = tempfile::tempdir().expect("a directory");
