@@ -166,7 +166,9 @@ fn run_scan(
     if let Some(touched) = only {
         complete(conn, root, here, touched, &mut findings)?;
         if let Some(before) = &noted_before {
-            findings.noted_dirs = noted_dirs(root, touched, request.is_proven, &findings, before);
+            // elsewhere a recorder forgets a directory that was made or removed while a call is open
+            let is_proven = request.is_proven && root.has_past_times();
+            findings.noted_dirs = noted_dirs(root, touched, is_proven, &findings, before);
         }
     }
     let noted_before = noted_before.filter(|_| !findings.partial);
