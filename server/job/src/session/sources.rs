@@ -97,8 +97,10 @@ impl SeenSources {
             engine,
         };
         let (mut taken, mut conflicts) = (Vec::new(), Vec::new());
+        // without git nothing is listed, and nothing is gone
+        let is_new = touched.is_none() && self.files.is_empty();
         let mut changed = self.changed(touched, &run.sources);
-        if self.files.is_empty() {
+        if is_new {
             // another process has seen the files: the history knows those that are gone
             let now = self.listing.files();
             let mut gone = run.brought()?;
