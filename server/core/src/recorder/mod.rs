@@ -232,6 +232,12 @@ fn run_until_stopped(
     recording: Recording,
     report: &(dyn Fn(RecorderStatus) + Send + Sync),
 ) {
+    // a stop ends a scan with an error that is no failure
+    let report = &|status: RecorderStatus| {
+        if !(shared.is_stopping() && matches!(status, RecorderStatus::Failed(_))) {
+            report(status);
+        }
+    };
     report(RecorderStatus::Waiting);
     while !shared.is_stopping() {
         match acquire(workspace, recording.options, &shared.stop) {

@@ -298,3 +298,29 @@ fn times_and_modes_of_a_run_stay_touched_until_they_are_recorded() {
     s.engine.capture_mut().record_changes().expect("recorded");
     assert_eq!(late(&mut s), [""; 0]);
 }
+
+/// A stop at any moment of the first scan is reported by no failure.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_stop_is_no_failure() {
+    use super::{Recorder, RecorderStatus, Recording};
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+    let s = Scene::new(&[("a.txt", "a\n")]);
+    for number in 0..400 {
+        s.user(&format!("d{}/{number}.txt", number % 20), "text\n");
+    }
+    let workspace = s.workspace();
+    let failures = Arc::new(Mutex::new(Vec::new()));
+    for moment in 0..20 {
+        let reported = Arc::clone(&failures);
+        let recorder = Recorder::start(&workspace, Recording::default(), move |status| {
+            if let RecorderStatus::Failed(why) = status {
+                reported.lock().expect("it").push(why);
+            }
+        });
+        std::thread::sleep(Duration::from_micros(moment * 1_500));
+        drop(recorder.expect("started"));
+    }
+    assert_eq!(*failures.lock().expect("it"), Vec::<String>::new());
+}
