@@ -299,6 +299,35 @@ fn times_and_modes_of_a_run_stay_touched_until_they_are_recorded() {
     assert_eq!(late(&mut s), [""; 0]);
 }
 
+/// A recorder that has seen an empty directory go while a call is open no longer names it. The end of the call knows that it is gone:
+/// a later rewind to that moment does not make it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_that_went_while_a_call_was_open_is_not_forgotten() {
+    use super::{Recorder, Recording};
+    use crate::worktree::cookie;
+    let mut s = Scene::new(&[("a.txt", "a\n")]);
+    std::fs::create_dir(s.root.join("empty")).expect("made");
+    s.shell(|_| ());
+    let (store, root) = (s.engine.store.dir.clone(), s.engine.here.root);
+    let until_nothing_is_touched = || {
+        let asked = || cookie::ask(&store, root, std::time::Duration::from_secs(1));
+        while asked().is_none_or(|changed| !changed.paths.is_empty() || !changed.trees.is_empty()) {
+            std::thread::yield_now();
+        }
+    };
+    let recorder = Recorder::start(&s.workspace(), Recording::default(), |_| ());
+    let _recorder = recorder.expect("started");
+    until_nothing_is_touched();
+    s.shell(|root| {
+        std::fs::remove_dir(root.join("empty")).expect("removed");
+        until_nothing_is_touched();
+    });
+    s.edit("empty/new.txt", "new\n");
+    s.rewind("@~1");
+    assert!(!s.root.join("empty").exists());
+}
+
 /// A stop at any moment of the first scan is reported by no failure.
 #[cfg(target_os = "linux")]
 #[test]

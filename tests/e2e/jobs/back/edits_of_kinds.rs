@@ -59,6 +59,27 @@ fn a_file_that_is_deleted_before_a_run_is_resumed_is_taken_up() {
     talk.end();
 }
 
+/// Without git, files of the working tree are not listed: no file of the checkout is taken for one that was deleted.
+#[test]
+fn a_checkout_without_git_keeps_its_files() {
+    let world = World::new();
+    world.write(".github/workflows/ci.yml", job(STEPS));
+    world.write("check", "#!/bin/sh\nexit 0\n");
+    world.write("one", "1\n");
+    let mut talk = Conversation::begin(&world);
+    assert_eq!(talk.stop("c"), "failed Test");
+    talk.kill();
+    let mut talk = Conversation::resume(&world);
+    assert_eq!(talk.stop("b"), "before Test");
+    assert_eq!(talk.stop("n"), "failed Test");
+    assert_eq!(
+        (talk.read("one"), talk.read("out")),
+        ("1\n".into(), "built\n".into())
+    );
+    assert!(talk.file("check").exists());
+    talk.end();
+}
+
 /// A script that lacks its executable bit is mended by `chmod +x` alone. The time of the file stays as it was.
 #[test]
 fn an_executable_bit_is_taken_up() {
