@@ -154,14 +154,25 @@ fn forms(value: &str) -> Vec<Vec<u8>> {
     all.into_iter().map(String::into_bytes).collect()
 }
 
-/// Base64 of a value that stands at any place of a longer text: the characters that depend on the value alone.
+/// Base64 of a value that stands at any place of a longer text: the characters that depend on the value alone. At the end of the text,
+/// or before its last line break, as `echo` leaves one, these are all characters.
 fn base64_forms(value: &str) -> Vec<String> {
+    let last = |skipped: usize, end: &str| {
+        let bytes = value.as_bytes().get(skipped..).unwrap_or_default();
+        STANDARD.encode([bytes, end.as_bytes()].concat())
+    };
     let shifted = |skipped: usize| {
         let bytes = value.as_bytes().get(skipped..).unwrap_or_default();
         let whole = bytes.len() / 3 * 3;
         STANDARD.encode(&bytes[..whole])
     };
-    let mut forms = vec![STANDARD.encode(value)];
+    let mut forms = Vec::new();
+    for end in ["", "\n"] {
+        forms.push(last(0, end));
+        // fewer characters stand in other texts, too
+        let within = (1..3).map(|skipped| last(skipped, end));
+        forms.extend(within.filter(|form| form.len() >= 8));
+    }
     // a shorter value leaves nothing that tells it from others
     forms.extend((0..3).map(shifted).filter(|form| form.len() >= 4));
     forms
@@ -245,6 +256,21 @@ mod tests {
         }
         for form in [json(secret), uri(secret), xml(secret)] {
             assert_eq!(masks.apply(&format!("[{form}]")), "[***]");
+        }
+    }
+
+    /// As `echo` and `printf` hand it to `base64`, alone or behind a name.
+    #[test]
+    fn the_end_of_a_secret_is_masked_in_base64() {
+        for secret in ["hunter2", "hunter22", "hunter222"] {
+            let masks = masks(&[secret]);
+            for (before, kept) in [("", 0), ("abc", 4), ("user:", 8), ("abcd", 8)] {
+                for end in ["", "\n"] {
+                    let encoded = STANDARD.encode(format!("{before}{secret}{end}"));
+                    let shown = masks.apply(&encoded);
+                    assert_eq!(shown, format!("{}***", &encoded[..kept]), "{encoded}");
+                }
+            }
         }
     }
 
