@@ -232,11 +232,10 @@ fn run_until_stopped(
     recording: Recording,
     report: &(dyn Fn(RecorderStatus) + Send + Sync),
 ) {
-    // a stop ends a scan with an error that is no failure
-    let report = &|status: RecorderStatus| {
-        if !(shared.is_stopping() && matches!(status, RecorderStatus::Failed(_))) {
-            report(status);
-        }
+    // a stop ends a scan with an error that is not a failure
+    let report = &|status| match status {
+        RecorderStatus::Failed(_) if shared.is_stopping() => {}
+        status => report(status),
     };
     report(RecorderStatus::Waiting);
     while !shared.is_stopping() {
