@@ -46,6 +46,16 @@ impl RunState {
         }
     }
 
+    /// The word for people, as the output of a run has it.
+    pub fn shown(self) -> &'static str {
+        match self {
+            Self::Ended(RunStatus::Success) => "ok",
+            Self::Ended(RunStatus::Failure) => "failed",
+            Self::Running | Self::CutOff | Self::Damaged | Self::Ended(_) => self.word(),
+        }
+    }
+
+    /// The word of JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::Running => RunStatus::Running.word(),

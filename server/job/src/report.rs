@@ -1,10 +1,11 @@
 //! The receiver of what happens in a run.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::state::StepOutcome;
+use crate::state::{EnvVariables, StepOutcome};
 
 /// Receiver of events, in their order. All texts are masked.
 pub trait RunReport: Send {
@@ -94,6 +95,8 @@ pub struct JobEnd {
     pub result: StepOutcome,
     pub milliseconds: u64,
     pub outputs: Vec<(String, String)>,
+    /// Outputs of its steps, by their ids.
+    pub steps: BTreeMap<String, EnvVariables>,
     /// The reason of a skip, or of a failure that no step had.
     pub reason: Option<String>,
     /// Directory of the run, with its logs and files; none for a job that did not begin.

@@ -82,7 +82,7 @@ fn workflow(
             return Some(Finding::new(ABOUT, CheckState::Warning, said, hint));
         }
     };
-    let listing = WorkflowListing::of(&name, &text, sources);
+    let listing = WorkflowListing::of(&name, &text, root, sources);
     if let Some(problem) = listing.problems.first() {
         let hint = "`backstitch job list` shows all problems";
         return Some(Finding::new(
@@ -109,7 +109,7 @@ fn workflow(
             "{name} needs actions or tools that are absent: {}",
             absent.join(", ")
         ),
-        "install the tool of a setup action in that version; `--action NAME=DIR` of `backstitch job run` gives another one, `--action NAME=skip` leaves its steps out",
+        "for an action: name its directory by `--action NAME=DIR` of `backstitch job run`, or leave its steps out by `--action NAME=skip`; for a tool: install it in that version",
     ))
 }
 

@@ -3,6 +3,7 @@
 mod act;
 mod actions;
 mod back;
+mod before;
 mod cancelled_actions;
 mod faults;
 mod health;

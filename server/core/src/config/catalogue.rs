@@ -247,7 +247,7 @@ settings! {
         own "5000" looser ["5001"] heeded ["4999", "0"];
     KeepRuns: SettingInfo::new("jobs.keepRuns", SettingForm::number("runs", 10, 1, 100_000))
         .looser(Looser::Any, SET_UP_JOBS)
-        .doc("a number of runs, from 1", "no: runs of all your projects are counted together"),
+        .doc("a number of runs, from 1", "no: it holds for all your projects"),
         own "9" looser ["8", "10"] heeded [];
     KeepPoints: SettingInfo::new("jobs.keep", SettingForm::number("checkpoints", 50, 1, 100_000))
         .looser(Looser::Any, SET_UP_JOBS)

@@ -16,6 +16,7 @@ mod memory;
 mod number;
 mod operand;
 mod parser;
+mod paths;
 mod status;
 mod value;
 
@@ -24,6 +25,7 @@ pub use evaluate::{evaluate, evaluate_within};
 pub use hash_files::hash_files;
 pub use number::as_text as number_as_text;
 pub use parser::{check, check_syntax};
+pub use paths::paths;
 pub use status::calls_status_function;
 pub use value::{Dict, Value};
 

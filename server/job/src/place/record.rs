@@ -1,5 +1,6 @@
 //! The record of a run, `run.json` in its directory, and the list of all runs.
 
+use std::collections::BTreeMap;
 use std::fs::{self, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use backstitch_core::process::ProcessStat;
 use serde::{Deserialize, Serialize};
+
+use crate::state::EnvVariables;
 
 use super::remove::remove_tree;
 use super::write::{WithPath, write_durably};
@@ -40,6 +43,12 @@ pub struct RunRecord {
     /// Milliseconds since 1970, UTC.
     pub started: u64,
     pub status: RunStatus,
+    /// Outputs of the job, without secrets. None before its end.
+    #[serde(default)]
+    pub outputs: EnvVariables,
+    /// Outputs of its steps, by their ids, without secrets.
+    #[serde(default)]
+    pub steps: BTreeMap<String, EnvVariables>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -187,7 +196,7 @@ pub fn remove(jobs_dir: &Path, id: &str) -> io::Result<()> {
     remove_tree(&removed)
 }
 
-/// Removes the runs that have ended, but for the newest `keep` and those that began at `since` or later. Returns the ids of the
+/// Removes the runs that have ended, but for the newest `keep` of each repository and those that began at `since` or later. Returns the ids of the
 /// removed ones, and sentences about those that could not be removed.
 pub fn prune(
     jobs_dir: &Path,
@@ -196,9 +205,16 @@ pub fn prune(
 ) -> io::Result<(Vec<String>, Vec<String>)> {
     let (mut removed, mut failed) = (Vec::new(), Vec::new());
     let ended = list(jobs_dir)?.into_iter().filter(|run| !run.is_held);
+    let mut counts: BTreeMap<Option<PathBuf>, usize> = BTreeMap::new();
+    let ended = ended.filter(|run| {
+        let record = run.record.as_ref().ok();
+        let count = counts.entry(record.map(|record| record.repository.clone()));
+        let count = count.and_modify(|count| *count += 1).or_insert(1);
+        *count > keep
+    });
     // records have whole milliseconds
     let is_older = |run: &RunEntry| run.started + Duration::from_millis(1) <= since;
-    for run in ended.skip(keep).filter(is_older) {
+    for run in ended.filter(is_older) {
         match remove(jobs_dir, &run.id) {
             Ok(()) => removed.push(run.id),
             // another process began to hold it, or has removed it

@@ -1,4 +1,4 @@
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
@@ -6,6 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use super::environment::{EnvironmentOptions, Host, base};
 use super::*;
 use crate::small_disk::SmallDisk;
+use crate::state::EnvVariables;
 
 fn project(dir: &Path) -> ProjectRepository {
     let root = dir.join("project");
@@ -16,7 +17,7 @@ fn project(dir: &Path) -> ProjectRepository {
 fn record(place: &RunPlace, started: u64) -> RunRecord {
     RunRecord {
         id: place.id.clone(),
-        repository: place.workspace.clone(),
+        repository: "/project".into(),
         workflow: ".github/workflows/ci.yml".to_owned(),
         text: "00".to_owned(),
         job: "build".to_owned(),
@@ -24,6 +25,8 @@ fn record(place: &RunPlace, started: u64) -> RunRecord {
         event: "push".to_owned(),
         started,
         status: RunStatus::Running,
+        outputs: EnvVariables::default(),
+        steps: BTreeMap::new(),
     }
 }
 
@@ -168,6 +171,14 @@ fn the_newest_ended_runs_stay() {
     for started in [1000, 2000, 3000, 4000] {
         create(started);
     }
+    // another project has its own runs
+    let other = create(900);
+    let of_other = RunRecord {
+        repository: "/other".into(),
+        ..record(&other, 900)
+    };
+    of_other.write(&other.dir).expect("written");
+    drop(other);
     let held = create(500);
     let at = |started| UNIX_EPOCH + Duration::from_millis(started);
     let (removed, failed) = prune(&jobs, 2, at(2000)).expect("pruned");
@@ -175,7 +186,7 @@ fn the_newest_ended_runs_stay() {
     let (removed, _) = prune(&jobs, 2, at(9000)).expect("pruned");
     assert_eq!(removed, ["ci-b-2"]);
     assert!(held.dir.exists());
-    assert_eq!(list(&jobs).expect("runs").len(), 3);
+    assert_eq!(list(&jobs).expect("runs").len(), 4);
 }
 
 #[test]

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::{fs, io};
 
-use crate::action::{self, ActionFile, ActionRuns};
+use crate::action::{ActionFile, ActionRuns};
 use crate::builtin::CallPart;
 use crate::contexts::At;
 use crate::state::{EnvVariables, StepOutcome};
@@ -15,10 +14,7 @@ use super::frame::{Composite, Frame};
 use super::job::{JobRun, texts};
 use super::open::{OpenStep, PostAction, Ran};
 use super::own::export;
-use super::uses::{FoundAction, MissingActions, UsesText, action_file};
-
-/// Composite actions within one another, as on GitHub.
-pub(super) const MAX_DEPTH: usize = 10;
+use super::uses::{FoundAction, MAX_DEPTH, MissingActions, UsesText, read_action};
 
 impl JobRun {
     /// Runs an action; none if a composite action was entered, whose steps come next, or if its program was frozen.
@@ -268,25 +264,6 @@ fn left_out(uses: &str, why: &str) -> Ran {
         reason: Some(format!("The action '{uses}' did not run: {why}.")),
         outputs: EnvVariables::default(),
     }
-}
-
-/// Reads the action of a directory. The error is a sentence.
-pub fn read_action(directory: &Path) -> Result<ActionFile, String> {
-    let Some(file) = action_file(directory) else {
-        return Err(format!(
-            "Can't find 'action.yml' or 'action.yaml' under '{}'. Did you forget to run actions/checkout before running your local action?",
-            directory.display()
-        ));
-    };
-    let text = fs::read_to_string(&file)
-        .map_err(|error: io::Error| format!("{} cannot be read: {error}", file.display()))?;
-    let (action, problems) = action::read_to_run(&file.to_string_lossy(), &text);
-    action.ok_or_else(|| {
-        problems
-            .first()
-            .map(ToString::to_string)
-            .unwrap_or_default()
-    })
 }
 
 /// Values of `github` within an action.

@@ -7,8 +7,8 @@ use super::listing::{JobListing, LineText};
 /// Parts that edits of the workflow have added, and to which nobody has agreed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkflowAdditions {
-    /// The text of the workflow.
-    pub text: String,
+    /// Path of the workflow, relative to the repository.
+    pub file: String,
     /// Actions that are not on this machine, with their lines.
     pub absent: Vec<LineText>,
     /// Commands that reach out of the run, with their lines.
@@ -78,13 +78,13 @@ impl KnownParts {
     }
 
     /// The parts of a job that are not known.
-    pub fn additions(&self, job: JobListing, text: &str) -> Option<WorkflowAdditions> {
+    pub fn additions(&self, job: JobListing, file: &str) -> Option<WorkflowAdditions> {
         let new = |parts: Vec<LineText>, known: &BTreeSet<String>| -> Vec<LineText> {
             let parts = parts.into_iter();
             parts.filter(|part| !known.contains(&part.text)).collect()
         };
         let added = WorkflowAdditions {
-            text: text.to_owned(),
+            file: file.to_owned(),
             absent: new(job.absent, &self.absent),
             reaching: new(job.reaching, &self.reaching),
         };

@@ -11,6 +11,9 @@ use super::condition::{holds, reason};
 use super::facts::system;
 use super::whole::{Needs, WorkflowSetup};
 
+/// The greatest number of combinations that an error lists.
+const MAX_LISTED: usize = 8;
+
 /// The combinations of a matrix, and those that run, with their places.
 pub(super) struct Combinations {
     pub all: Vec<Combination>,
@@ -35,14 +38,19 @@ impl WorkflowSetup {
     /// The sentence about a job that cannot run here.
     pub(super) fn refusal(&self, body: &StepsBody, facts: &JobFacts) -> Result<(), String> {
         let file = &self.workflow.file;
-        for (key, token) in [("container", &body.container), ("services", &body.services)] {
-            if let Some(token) = token {
-                return Err(format!(
-                    "{file} (Line: {}): '{key}' is not supported here: jobs run on this machine, without containers. Leave the key \
-                     out, or run this job on GitHub.",
-                    token.range.start.line
-                ));
-            }
+        let keys = [("container", &body.container), ("services", &body.services)];
+        let refused = keys.iter().filter_map(|(key, token)| {
+            let line = token.as_ref()?.range.start.line;
+            Some(format!(
+                "{file} (Line: {line}): '{key}' is not supported here"
+            ))
+        });
+        let refused: Vec<String> = refused.collect();
+        if !refused.is_empty() {
+            return Err(format!(
+                "{}: jobs run on this machine, without containers. Leave the key out, or run this job on GitHub.",
+                refused.join("; ")
+            ));
         }
         let line = body.runs_on.range.start.line;
         if let Some(other) = self.other_system(body, facts)
@@ -187,9 +195,17 @@ impl WorkflowSetup {
                 .iter()
                 .map(|(name, value)| format!("{name}={value}"))
                 .collect();
+            let text = |combination: &Combination| {
+                let values = combination.values.iter();
+                let values = values.map(|(name, value)| format!("{name}={}", value.to_text()));
+                values.collect::<Vec<_>>().join(" ")
+            };
+            let known: Vec<String> = all.iter().take(MAX_LISTED).map(text).collect();
+            let more = if all.len() > known.len() { "; …" } else { "" };
             return Err(place(format!(
-                "no combination of the matrix has {}",
-                wanted.join(", ")
+                "no combination of the matrix has {}. There are: {}{more}. Name one by --matrix KEY=VALUE.",
+                wanted.join(", "),
+                known.join("; ")
             )));
         };
         let chosen = vec![(place_of, combination.clone())];

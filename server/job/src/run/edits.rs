@@ -26,11 +26,11 @@ impl StandingJob {
         let (setup, seen) = (&mut self.run.setup, &mut self.seen);
         match read_anew(setup, seen) {
             Ok(Some((workflow, body))) => {
-                let listing = |body: &StepsBody| steps_listing(body, &setup.options.actions);
+                let root = &setup.repository.root;
+                let listing = |body: &StepsBody| steps_listing(body, root, &setup.options.actions);
                 let known = seen.known.take();
                 let known = known.unwrap_or_else(|| KnownParts::of(&listing(&setup.body)));
-                let text = seen.text.as_deref().unwrap_or_default();
-                seen.additions = known.additions(listing(&body), text);
+                seen.additions = known.additions(listing(&body), &workflow.file);
                 seen.known = Some(known);
                 setup.workflow = Arc::new(workflow);
                 setup.body = Arc::new(body);

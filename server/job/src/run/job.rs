@@ -20,6 +20,7 @@ use crate::step::stop::StopRequest;
 use crate::template::{expand_number, expand_text, expand_variables};
 use crate::workflow::{StepsBody, Workflow};
 
+use super::chosen::runs_with;
 use super::frame::Frame;
 use super::frozen::FrozenStep;
 use super::open::{Post, ReachedOut};
@@ -41,6 +42,9 @@ pub struct RunOptions {
     pub only: Option<String>,
     /// Outputs of steps that do not run, by the id of the step.
     pub outputs: BTreeMap<String, EnvVariables>,
+    /// Outputs of jobs that do not run, as one step runs alone, by the id of the job.
+    #[serde(default)]
+    pub needs: BTreeMap<String, EnvVariables>,
     /// Variables below those of the workflow.
     pub env: EnvVariables,
 }
@@ -247,6 +251,7 @@ impl JobRun {
             result,
             milliseconds: milliseconds(self.began),
             outputs,
+            steps: self.step_outputs(),
             reason: self.reason.take(),
             directory: Some(self.setup.place.dir.clone()),
         };
@@ -279,7 +284,7 @@ impl JobRun {
         let Some(only) = &self.setup.options.only else {
             return true;
         };
-        path.len() > 1 || step_matches(step, path[0], only)
+        path.len() > 1 || runs_with(&self.setup.body.steps, step, path[0], only)
     }
 
     /// Takes over a new wish to stop: the job is cancelled from now on.
@@ -346,6 +351,19 @@ impl JobRun {
         outputs
     }
 
+    /// Outputs of the job's own steps, by their ids. One that may have a secret is left out.
+    fn step_outputs(&self) -> BTreeMap<String, EnvVariables> {
+        let masks = &self.setup.masks;
+        let results = self.state.steps.get("").into_iter().flatten();
+        let all = results.map(|(id, result)| {
+            let public = result.outputs.iter();
+            let public = public.filter(|(_, value)| masks.apply(value) == *value);
+            let public = public.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            (id.clone(), public.collect::<EnvVariables>())
+        });
+        all.filter(|(_, outputs)| !outputs.is_empty()).collect()
+    }
+
     /// A supervisor for a program that starts now. The next one is started at once, so that the next step need not wait for it.
     pub(super) fn take_supervisor(&mut self) -> std::io::Result<Ready> {
         match self.ready.take() {
@@ -372,15 +390,6 @@ impl JobRun {
             .log
             .join(format!("{key}-{}.log", slug.trim_matches('-')))
     }
-}
-
-/// True if a step is meant by its id, its name, or its place from 1.
-pub fn step_matches(step: &crate::workflow::WorkflowStep, place: usize, only: &str) -> bool {
-    let name = match step.name.as_ref().map(|token| &token.kind) {
-        Some(crate::template::TokenKind::Text(text)) => text.as_str(),
-        _ => "",
-    };
-    step.id == only || name == only || only.parse() == Ok(place + 1)
 }
 
 pub(super) fn milliseconds(since: Instant) -> u64 {

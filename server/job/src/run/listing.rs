@@ -1,13 +1,17 @@
 //! The contents of a workflow before it runs: its jobs, what they need, what is absent here, and the commands in it that reach out.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::action::ActionRuns;
 use crate::expr::{Dict, Value};
 use crate::place::reach::reaching;
 use crate::position::WorkflowProblem;
 use crate::state::JobState;
 use crate::template::{TemplateToken, TokenKind, expand};
-use crate::workflow::{self, Body, StepAction, StepsBody, Workflow, matrix};
+use crate::workflow::{self, Body, StepAction, StepsBody, Workflow, WorkflowStep, matrix};
 
-use super::uses::{ActionSources, UsesText};
+use super::uses::{ActionSources, FoundAction, MAX_DEPTH, UsesText, read_action};
 
 /// A workflow file as people choose from it.
 #[derive(Clone, Debug, Default)]
@@ -61,8 +65,8 @@ pub struct LineText {
 }
 
 impl WorkflowListing {
-    /// Reads a workflow for a list.
-    pub fn of(file: &str, text: &str, actions: &ActionSources) -> WorkflowListing {
+    /// Reads a workflow for a list. `root`: the repository, which has the workflows and actions that it uses.
+    pub fn of(file: &str, text: &str, root: &Path, actions: &ActionSources) -> WorkflowListing {
         let (workflow, problems) = workflow::read(file, text);
         let mut listing = WorkflowListing {
             file: file.to_owned(),
@@ -76,15 +80,63 @@ impl WorkflowListing {
                 .iter()
                 .map(|(event, _)| event.value.clone())
                 .collect();
-            listing.jobs = jobs_of(&workflow, actions);
+            listing.jobs = jobs_of(&workflow, root, actions);
         }
         listing
     }
 }
 
-/// The jobs of a workflow, in the order of the file.
-pub fn jobs_of(workflow: &Workflow, actions: &ActionSources) -> Vec<JobListing> {
-    let listed = workflow.jobs.iter().map(|job| {
+impl WorkflowListing {
+    /// Adds what is absent in some lines to the jobs of these lines.
+    pub fn add_absent(&mut self, notes: Vec<LineText>) {
+        for note in notes {
+            let mut jobs = self.jobs.iter_mut().rev();
+            if let Some(job) = jobs.find(|job| job.line <= note.line) {
+                job.absent.push(note);
+                job.absent.sort_by_key(|note| note.line);
+            }
+        }
+    }
+}
+
+/// The jobs of a workflow, in the order of the file. Each has the parts of workflows and actions that it uses.
+pub fn jobs_of(workflow: &Workflow, root: &Path, actions: &ActionSources) -> Vec<JobListing> {
+    let used = UsedFiles {
+        root,
+        actions,
+        above: Vec::new(),
+    };
+    used.jobs_of(workflow)
+}
+
+/// A job with steps, as people choose it.
+pub(super) fn steps_listing(body: &StepsBody, root: &Path, actions: &ActionSources) -> JobListing {
+    let mut listing = JobListing {
+        runs_on: Some(shown(&body.runs_on)),
+        steps: body.steps.len(),
+        ..JobListing::default()
+    };
+    list_keys(body, &mut listing);
+    let used = UsedFiles {
+        root,
+        actions,
+        above: Vec::new(),
+    };
+    used.list_steps(&body.steps, &mut listing);
+    listing
+}
+
+/// Workflows and actions that a job uses, and the places where they are found.
+struct UsedFiles<'a> {
+    root: &'a Path,
+    actions: &'a ActionSources,
+    /// The files around the one that is read: one that uses itself ends there.
+    above: Vec<PathBuf>,
+}
+
+impl UsedFiles<'_> {
+    fn jobs_of(&self, workflow: &Workflow) -> Vec<JobListing> {
+        let listed = workflow.jobs.iter().map(|job| {
         let mut listing = JobListing {
             id: job.id.value.clone(),
             name: job.name.as_ref().map(shown),
@@ -94,33 +146,121 @@ pub fn jobs_of(workflow: &Workflow, actions: &ActionSources) -> Vec<JobListing> 
             ..JobListing::default()
         };
         match &job.body {
-            Body::Steps(body) => list_steps(body, actions, &mut listing),
+            Body::Steps(body) => {
+                listing.runs_on = Some(shown(&body.runs_on));
+                listing.steps = body.steps.len();
+                list_keys(body, &mut listing);
+                self.list_steps(&body.steps, &mut listing);
+            }
             Body::Call(call) => {
                 listing.calls = Some(call.uses.value.clone());
-                let is_local = call.uses.value.starts_with("./") || call.uses.value.starts_with("$/");
-                if !is_local {
-                    listing.refused.push(LineText {
-                        line: call.uses.range.start.line,
-                        text: format!("the workflow '{}' of another repository: copy it into .github/workflows", call.uses.value),
-                    });
+                let (line, uses) = (call.uses.range.start.line, &call.uses.value);
+                let local = uses.strip_prefix("./").or_else(|| uses.strip_prefix("$/"));
+                match local {
+                    Some(path) => self.add_called(path, line, &mut listing),
+                    None => listing.refused.push(LineText {
+                        line,
+                        text: format!("the workflow '{uses}' of another repository: copy it into .github/workflows"),
+                    }),
                 }
             }
         }
         listing
     });
-    listed.collect()
+        listed.collect()
+    }
+
+    /// Adds the parts of a workflow that a job calls. One that cannot be read fails in the run.
+    fn add_called(&self, path: &str, line: u32, listing: &mut JobListing) {
+        let file = self.root.join(path);
+        let Some(below) = self.below(&file) else {
+            return;
+        };
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let (workflow, _) = workflow::read(path, &text);
+        for job in workflow.iter().flat_map(|workflow| below.jobs_of(workflow)) {
+            listing.add_parts(job, line, path);
+        }
+    }
+
+    /// Adds the parts of a composite action that a step uses. One that cannot be read fails in the run.
+    fn add_action(&self, directory: &Path, line: u32, listing: &mut JobListing) {
+        let Some(below) = self.below(directory) else {
+            return;
+        };
+        let Ok(action) = read_action(directory) else {
+            return;
+        };
+        if let ActionRuns::Composite(steps) = &action.runs {
+            let mut inner = JobListing::default();
+            below.list_steps(steps, &mut inner);
+            let place = directory.strip_prefix(self.root).unwrap_or(directory);
+            listing.add_parts(inner, line, &place.to_string_lossy());
+        }
+    }
+
+    /// The files below one; none if that is among those above it, or if there are too many.
+    fn below(&self, file: &Path) -> Option<Self> {
+        let is_new = self.above.len() < MAX_DEPTH && !self.above.iter().any(|above| above == file);
+        is_new.then(|| {
+            let mut above = self.above.clone();
+            above.push(file.to_owned());
+            Self { above, ..*self }
+        })
+    }
+
+    fn list_steps(&self, steps: &[WorkflowStep], listing: &mut JobListing) {
+        for step in steps {
+            match &step.action {
+                StepAction::Run { script, .. } => list_commands(script, listing),
+                StepAction::Uses { uses, .. } => {
+                    let line = uses.range.start.line;
+                    match UsesText::parse(&uses.value) {
+                    UsesText::Remote(action) => match self.actions.find(&action) {
+                        FoundAction::Directory(directory) => self.add_action(&directory, line, listing),
+                        _ if self.actions.lacks(&action) => listing.absent.push(LineText { line, text: uses.value.clone() }),
+                        FoundAction::Builtin(_) | FoundAction::Skipped | FoundAction::Absent => {}
+                    },
+                    UsesText::Workspace(path) | UsesText::Own(path) => self.add_action(&self.root.join(path), line, listing),
+                    UsesText::Docker(image) => listing.refused.push(LineText {
+                        line,
+                        text: format!("the image '{image}': steps run on this machine; run its commands on the host"),
+                    }),
+                    UsesText::Invalid(_) => {}
+                }
+                }
+                StepAction::Background(key) => listing.refused.push(LineText {
+                    line: key.range.start.line,
+                    text: format!(
+                        "'{}': steps run one after the other; leave the key out",
+                        key.value
+                    ),
+                }),
+            }
+        }
+    }
 }
 
-/// A job with steps, as people choose it.
-pub(super) fn steps_listing(body: &StepsBody, actions: &ActionSources) -> JobListing {
-    let mut listing = JobListing::default();
-    list_steps(body, actions, &mut listing);
-    listing
+impl JobListing {
+    /// Adds the parts of a file that this job uses in a line, but for those that are there already.
+    fn add_parts(&mut self, inner: JobListing, line: u32, file: &str) {
+        let add = |parts: &mut Vec<LineText>, inner: Vec<LineText>| {
+            for part in inner {
+                let text = format!("{} (line {} of {file})", part.text, part.line);
+                let part = LineText { line, text };
+                if !parts.contains(&part) {
+                    parts.push(part);
+                }
+            }
+        };
+        add(&mut self.absent, inner.absent);
+        add(&mut self.refused, inner.refused);
+        add(&mut self.reaching, inner.reaching);
+    }
 }
 
-fn list_steps(body: &StepsBody, actions: &ActionSources, listing: &mut JobListing) {
-    listing.runs_on = Some(shown(&body.runs_on));
-    listing.steps = body.steps.len();
+/// Lists keys of a job that a run refuses.
+fn list_keys(body: &StepsBody, listing: &mut JobListing) {
     for (key, token) in [("container", &body.container), ("services", &body.services)] {
         if let Some(token) = token {
             listing.refused.push(LineText {
@@ -129,33 +269,6 @@ fn list_steps(body: &StepsBody, actions: &ActionSources, listing: &mut JobListin
                     "'{key}': jobs run on this machine, without containers; leave the key out"
                 ),
             });
-        }
-    }
-    for step in &body.steps {
-        match &step.action {
-            StepAction::Run { script, .. } => list_commands(script, listing),
-            StepAction::Uses { uses, .. } => {
-                let line = uses.range.start.line;
-                match UsesText::parse(&uses.value) {
-                    UsesText::Remote(action) => {
-                        if actions.lacks(&action) {
-                            listing.absent.push(LineText { line, text: uses.value.clone() });
-                        }
-                    }
-                    UsesText::Docker(image) => listing.refused.push(LineText {
-                        line,
-                        text: format!("the image '{image}': steps run on this machine; run its commands on the host"),
-                    }),
-                    UsesText::Workspace(_) | UsesText::Own(_) | UsesText::Invalid(_) => {}
-                }
-            }
-            StepAction::Background(key) => listing.refused.push(LineText {
-                line: key.range.start.line,
-                text: format!(
-                    "'{}': steps run one after the other; leave the key out",
-                    key.value
-                ),
-            }),
         }
     }
 }

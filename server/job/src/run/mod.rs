@@ -5,9 +5,11 @@
 
 mod action;
 mod additions;
+mod alone;
 mod builtin;
 mod called;
 mod choice;
+mod chosen;
 mod condition;
 mod edits;
 mod environment;
@@ -32,10 +34,10 @@ mod tool_versions;
 mod uses;
 mod whole;
 
-pub use action::read_action;
 pub use additions::{SeenWorkflow, WorkflowAdditions};
+pub use chosen::step_matches;
 pub use facts::{RunNames, WorkflowEvent, github, runner, system};
-pub use job::{JobRun, JobSetup, RunOptions, step_matches};
+pub use job::{JobRun, JobSetup, RunOptions};
 pub use kept::{KeptJob, KeptSecrets, RunClose, RunProcess};
 pub use listing::{JobListing, LineText, MatrixListing, WorkflowListing, jobs_of};
 pub use live::{LiveJob, LiveStop};
@@ -43,5 +45,7 @@ pub use open::ReachedOut;
 pub use pending::PendingStep;
 pub use standing::{ShellProgram, ShellRan, StandingJob};
 pub use tool_versions::ToolVersions;
-pub use uses::{ActionSources, FoundAction, MissingActions, RemoteAction, UsesText, action_file};
+pub use uses::{
+    ActionSources, FoundAction, MissingActions, RemoteAction, UsesText, action_file, read_action,
+};
 pub use whole::{JobDriver, WorkflowEnd, WorkflowSetup, digest};

@@ -12,11 +12,12 @@ use crate::state::StepOutcome;
 use crate::template::{TemplateToken, expand_variables};
 use crate::workflow::{StepAction, WorkflowStep};
 
-use super::action::{MAX_DEPTH, github_of, read_action};
+use super::action::github_of;
+use super::chosen::runs_with;
 use super::condition::holds;
-use super::job::{JobRun, step_matches};
+use super::job::JobRun;
 use super::open::{OpenStep, PRE, PostAction, Ran};
-use super::uses::{FoundAction, UsesText};
+use super::uses::{FoundAction, MAX_DEPTH, UsesText, read_action};
 
 /// An action with a `pre`: its own, or those of the steps in it.
 struct PreAction {
@@ -32,7 +33,7 @@ impl JobRun {
         let steps = Arc::clone(&self.frame().steps);
         for (place, step) in steps.iter().enumerate() {
             let only = self.setup.options.only.as_deref();
-            if only.is_some_and(|only| !step_matches(step, place, only)) {
+            if only.is_some_and(|only| !runs_with(&steps, step, place, only)) {
                 continue;
             }
             if let Some(pre) = pre_of(self, step, &mut Vec::new()) {

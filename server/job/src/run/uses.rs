@@ -2,11 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
+use crate::action::{self, ActionFile};
 use crate::builtin::Builtin;
 use crate::place::environment::Host;
+
+/// Composite actions within one another, as on GitHub.
+pub(super) const MAX_DEPTH: usize = 10;
 
 /// Directories of actions that the user named, and caches of other tools.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -165,6 +170,25 @@ impl ActionSources {
 pub fn action_file(directory: &Path) -> Option<PathBuf> {
     let files = ["action.yml", "action.yaml"].map(|name| directory.join(name));
     files.into_iter().find(|file| file.is_file())
+}
+
+/// Reads the action of a directory. The error is a sentence.
+pub fn read_action(directory: &Path) -> Result<ActionFile, String> {
+    let Some(file) = action_file(directory) else {
+        return Err(format!(
+            "Can't find 'action.yml' or 'action.yaml' under '{}'. Did you forget to run actions/checkout before running your local action?",
+            directory.display()
+        ));
+    };
+    let text = fs::read_to_string(&file)
+        .map_err(|error: io::Error| format!("{} cannot be read: {error}", file.display()))?;
+    let (action, problems) = action::read_to_run(&file.to_string_lossy(), &text);
+    action.ok_or_else(|| {
+        problems
+            .first()
+            .map(ToString::to_string)
+            .unwrap_or_default()
+    })
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub struct WorkflowSetup {
     pub vars: Dict,
     pub secrets: Dict,
     pub inputs: Dict,
-    /// The job to run, with those that it needs; none for all.
+    /// The job to run, with those that it needs; none for all. A job with a step that runs alone needs none.
     pub job: Option<String>,
     /// Values that the combination of a matrix must have.
     pub matrix: Vec<(String, String)>,
@@ -104,6 +104,12 @@ impl WorkflowSetup {
             .map_err(|reason| self.masks.apply(&reason))
     }
 
+    /// Ids of the jobs to run, each after those that it needs.
+    pub fn job_ids(&self) -> Vec<String> {
+        let jobs = self.jobs().into_iter();
+        jobs.map(|job| job.id.value.clone()).collect()
+    }
+
     /// The jobs to run, each after those that it needs.
     fn jobs(&self) -> Vec<&WorkflowJob> {
         let mut all: Vec<&WorkflowJob> = Vec::new();
@@ -113,6 +119,9 @@ impl WorkflowSetup {
             .iter()
             .filter(|job| self.job.as_ref().is_none_or(|id| *id == job.id.value));
         for job in chosen {
+            if self.options.only.is_some() {
+                return vec![job];
+            }
             for next in order(&self.workflow, &job.id.value) {
                 if !all.iter().any(|there| there.id.value == next.id.value) {
                     all.push(next);
@@ -124,7 +133,7 @@ impl WorkflowSetup {
 
     pub(super) fn run_within(&self, above: &[String], depth: usize) -> Result<WorkflowEnd, String> {
         let mut end = WorkflowEnd::default();
-        let mut needs: Needs = BTreeMap::new();
+        let mut needs = self.needs_of_step_alone();
         for job in self.jobs() {
             let (ends, outputs) = self.run_job(job, &needs, above, depth);
             let result = ends
@@ -238,6 +247,7 @@ impl WorkflowSetup {
             result,
             milliseconds: 0,
             outputs: Vec::new(),
+            steps: BTreeMap::new(),
             reason: Some(self.masks.apply(reason)),
             directory: None,
         };
@@ -364,6 +374,8 @@ impl WorkflowSetup {
             event: self.event.name.clone(),
             started: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
             status: RunStatus::Running,
+            outputs: EnvVariables::default(),
+            steps: BTreeMap::new(),
         }
     }
 
@@ -441,6 +453,8 @@ pub(super) fn record_end(
         StepOutcome::Failure => RunStatus::Failure,
         StepOutcome::Cancelled => RunStatus::Cancelled,
     };
+    record.outputs = end.outputs.iter().cloned().collect();
+    record.steps.clone_from(&end.steps);
     // the end of the job is known; a record that says otherwise is only told
     if let Err(error) = record.write(dir) {
         let dir = dir.display();

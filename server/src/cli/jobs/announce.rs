@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use backstitch_core::config::Key;
-use backstitch_job::run::{JobListing, LineText, WorkflowAdditions, WorkflowSetup};
+use backstitch_job::run::{JobListing, LineText, WorkflowAdditions, WorkflowSetup, digest};
 
 use crate::terminal::error::CliResult;
 use crate::terminal::out::Out;
@@ -26,39 +26,49 @@ pub struct Announcement<'a> {
 pub fn announce(
     said: &Announcement,
     setup: &WorkflowSetup,
-    jobs: &[&JobListing],
-    text: &str,
+    jobs: &[JobListing],
     out: &Out,
 ) -> CliResult<bool> {
     for warning in warnings(said, setup, jobs) {
         out.note("warning", &warning);
     }
-    let reaching: Vec<String> = jobs
-        .iter()
-        .flat_map(|job| job.reaching.iter().map(line_of))
-        .collect();
-    if reaching.is_empty() || said.yes || is_known(&setup.jobs_dir, text) {
+    let seen_in = |job: &JobListing| {
+        let (root, file) = (&setup.repository.root, &setup.workflow.file);
+        SeenCommands::of(&setup.jobs_dir, root, file, &job.id)
+    };
+    // all commands of a job with a new one
+    let is_new = |job: &&JobListing| {
+        let seen = seen_in(job);
+        job.reaching.iter().any(|command| !seen.has(command))
+    };
+    let jobs: Vec<&JobListing> = jobs.iter().filter(is_new).collect();
+    if jobs.is_empty() || said.yes {
         return Ok(true);
     }
-    out.note(
-        "warning",
-        &format!(
-            "this workflow has {} that can reach out of the run:",
-            counted(reaching.len(), "command")
-        ),
-    );
-    for line in &reaching {
-        out.note("warning", line);
+    for job in &jobs {
+        out.note(
+            "warning",
+            &format!(
+                "the job {} has {} that can reach out of the run:",
+                job.id,
+                counted(job.reaching.len(), "command")
+            ),
+        );
+        for command in &job.reaching {
+            out.note("warning", &line_of(command));
+        }
     }
     if questions::can_ask() && !out.json && !questions::ask("Run it?")? {
         return Ok(false);
     }
-    remember(&setup.jobs_dir, text);
+    for job in jobs {
+        seen_in(job).add(&job.reaching);
+    }
     Ok(true)
 }
 
 /// Sentences about choices that widen the run, and about actions that are absent.
-fn warnings(said: &Announcement, setup: &WorkflowSetup, jobs: &[&JobListing]) -> Vec<String> {
+fn warnings(said: &Announcement, setup: &WorkflowSetup, jobs: &[JobListing]) -> Vec<String> {
     let mut all = Vec::new();
     let inherited = &setup.environment.inherit;
     if !inherited.is_empty() {
@@ -91,6 +101,8 @@ fn warnings(said: &Announcement, setup: &WorkflowSetup, jobs: &[&JobListing]) ->
     for job in jobs {
         let absent = job.absent.iter().map(absent);
         all.extend(absent.map(|text| format!("{}: {text}", job.id)));
+        let refused = job.refused.iter().map(line_of);
+        all.extend(refused.map(|text| format!("{}: refused, {text}", job.id)));
     }
     all
 }
@@ -123,22 +135,37 @@ pub fn added_lines(added: &WorkflowAdditions) -> Vec<String> {
     lines
 }
 
-/// File that marks a workflow text whose commands the user has seen.
-fn mark_of(jobs_dir: &Path, text: &str) -> PathBuf {
-    jobs_dir
-        .join("seen")
-        .join(backstitch_job::run::digest(text))
+/// Commands that reach out and that the user has seen: in one job of one workflow file.
+pub struct SeenCommands {
+    /// Directory of the marks.
+    dir: PathBuf,
+    /// The workflow file and the job.
+    place: String,
 }
 
-/// True if the user has seen the commands of a workflow text.
-pub fn is_known(jobs_dir: &Path, text: &str) -> bool {
-    mark_of(jobs_dir, text).exists()
-}
+impl SeenCommands {
+    /// `file`: path of the workflow, relative to the repository.
+    pub fn of(jobs_dir: &Path, root: &Path, file: &str, job: &str) -> Self {
+        Self {
+            dir: jobs_dir.join("seen"),
+            place: format!("{}\0{file}\0{job}", root.display()),
+        }
+    }
 
-/// Notes that the user has seen the commands of a workflow text.
-pub fn remember(jobs_dir: &Path, text: &str) {
-    let mark = mark_of(jobs_dir, text);
-    // without the mark the commands are shown again
-    let _ = mark.parent().map(fs::create_dir_all);
-    let _ = fs::write(mark, "");
+    pub fn has(&self, command: &LineText) -> bool {
+        self.mark(command).exists()
+    }
+
+    pub fn add(&self, commands: &[LineText]) {
+        // without a mark the command is shown again
+        let _ = fs::create_dir_all(&self.dir);
+        for command in commands {
+            let _ = fs::write(self.mark(command), "");
+        }
+    }
+
+    fn mark(&self, command: &LineText) -> PathBuf {
+        let text = format!("{}\0{}", self.place, command.text);
+        self.dir.join(digest(&text))
+    }
 }

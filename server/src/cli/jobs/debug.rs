@@ -20,8 +20,9 @@ use crate::terminal::out::Out;
 use crate::terminal::paint::one_line;
 use crate::terminal::questions;
 
-use super::announce::{added_lines, is_known, remember};
-use super::run::{JobRunArgs, run_driven};
+use super::announce::{SeenCommands, added_lines};
+use super::options::JobRunArgs;
+use super::run::run_driven;
 use super::screen::{RunScreen, duration};
 use super::setting;
 use lines::StepLines;
@@ -224,9 +225,10 @@ impl StepTalk {
     ) -> CliResult<bool> {
         let jobs_dir = jobs::jobs_dir()?;
         let mut added = added.clone();
-        if is_known(&jobs_dir, &added.text) {
-            added.reaching.clear();
-        }
+        let job = session.job();
+        let root = &job.repository().root;
+        let seen = SeenCommands::of(&jobs_dir, root, &added.file, &job.job_name().id);
+        added.reaching.retain(|command| !seen.has(command));
         let lines = added_lines(&added).into_iter();
         let lines = lines.map(|line| session.job().mask(&line));
         if self.json || !questions::can_ask() {
@@ -243,7 +245,7 @@ impl StepTalk {
         if !questions::ask("Run it?")? {
             return Ok(false);
         }
-        remember(&jobs_dir, &added.text);
+        seen.add(&added.reaching);
         Ok(true)
     }
 

@@ -5,18 +5,24 @@ use std::path::Path;
 
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 
-/// Reads a file of `NAME=value` lines: comments, `export`, quotes, and texts of several lines in double quotes.
-pub fn pairs_of(file: &Path) -> CliResult<Vec<(String, String)>> {
-    let text = fs::read_to_string(file).map_err(|error| {
+/// Text of a file that an option names.
+pub fn text_of(option: &str, file: &Path) -> CliResult<String> {
+    fs::read_to_string(file).map_err(|error| {
         CliError::new(
             ExitKind::Failed,
-            format!("{} cannot be read: {error}", file.display()),
+            format!("{option}: {} cannot be read: {error}", file.display()),
         )
-    })?;
+        .hint("name a file of text; its path is relative to the current directory")
+    })
+}
+
+/// Reads a file of `NAME=value` lines: comments, `export`, quotes, and texts of several lines in double quotes.
+pub fn pairs_of(option: &str, file: &Path) -> CliResult<Vec<(String, String)>> {
+    let text = text_of(option, file)?;
     pairs(&text).map_err(|(line, reason)| {
         CliError::new(
             ExitKind::Failed,
-            format!("{}:{line}: {reason}", file.display()),
+            format!("{option}: {}:{line}: {reason}", file.display()),
         )
         .hint("write NAME=value, one in each line")
     })

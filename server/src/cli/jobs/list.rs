@@ -9,7 +9,9 @@ use backstitch_job::expr::{Dict, Value};
 use backstitch_job::place::RunEntry;
 use backstitch_job::position::WorkflowProblem;
 use backstitch_job::repository::ProjectRepository;
-use backstitch_job::run::{ActionSources, JobListing, LineText, MatrixListing, WorkflowListing};
+use backstitch_job::run::{
+    ActionSources, JobListing, LineText, MatrixListing, ToolVersions, WorkflowListing,
+};
 use backstitch_job::session::is_resumable;
 use backstitch_protocol::{FileProblem, JobEntry, JobList, JobRuns, LineNote, WorkflowEntry};
 use clap::Args;
@@ -51,9 +53,12 @@ pub fn run(args: &JobListArgs, global: &GlobalArgs, out: &Out) -> CliResult<Exit
         None => workflow_files(&repository.root),
     };
     let mut listings = Vec::new();
+    let mut versions = ToolVersions::new(&sources, &repository);
     for file in files {
         let (name, text) = read_workflow(&repository, &file)?;
-        listings.push(WorkflowListing::of(&name, &text, &sources));
+        let mut listing = WorkflowListing::of(&name, &text, &repository.root, &sources);
+        listing.add_absent(versions.missing(&name, &text));
+        listings.push(listing);
     }
     let failed = listings.iter().any(|listing| !listing.problems.is_empty());
     if out.json {
@@ -286,22 +291,26 @@ fn list_runs(out: &Out) -> CliResult<ExitCode> {
     } else if all.is_empty() {
         out.text("No runs are kept.\n")?;
     } else {
+        let id_width = all.iter().map(|run| run.id.chars().count()).max();
+        let (id_width, state_width) = (id_width.unwrap_or(0), "cancelled".len());
         let lines = all.iter().map(|run| {
-            let about = format!(
-                "{} · {}",
-                out.paint.ago(jobs::started(run)),
-                one_line(&run.dir.display().to_string())
-            );
-            let resume = if is_resumable(run) {
-                format!(", --resume {} continues it", run.id)
-            } else {
-                String::new()
-            };
+            let project = run.record.as_ref().ok();
+            let project = project.map(|record| record.repository.display().to_string());
+            let dir = run.dir.display().to_string();
+            let mut about = vec![out.paint.ago(jobs::started(run))];
+            about.extend(project.map(|project| one_line(&project)));
+            about.push(one_line(&dir));
+            if is_resumable(run) {
+                about.push(format!(
+                    "`backstitch job debug --resume {}` continues it",
+                    run.id
+                ));
+            }
             format!(
-                "{}  {}{resume}  {}\n",
-                out.paint.on(CYAN, &run.id),
-                RunState::of(run).word(),
-                out.paint.on(DIM, &about)
+                "{}  {:state_width$}  {}\n",
+                out.paint.on(CYAN, &format!("{:id_width$}", run.id)),
+                RunState::of(run).shown(),
+                out.paint.on(DIM, &about.join(" · "))
             )
         });
         out.drawn(&lines.collect::<String>())?;
@@ -329,7 +338,7 @@ pub fn known_jobs() -> CliResult<Vec<(String, String)>> {
         let Ok((name, text)) = read_workflow(&repository, &file) else {
             continue;
         };
-        let listed = WorkflowListing::of(&name, &text, &sources).jobs;
+        let listed = WorkflowListing::of(&name, &text, &repository.root, &sources).jobs;
         jobs.extend(listed.into_iter().map(|job| (job.id, name.clone())));
     }
     Ok(jobs)

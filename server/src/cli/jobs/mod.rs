@@ -1,9 +1,12 @@
 //! `job`: jobs of CI workflows on this machine.
 
 mod announce;
+mod choice;
 mod debug;
 mod files;
+mod given;
 mod list;
+mod options;
 mod resume;
 mod rm;
 mod run;
@@ -23,8 +26,8 @@ use crate::terminal::out::Out;
 
 use debug::JobDebugArgs;
 use list::JobListArgs;
+use options::JobRunArgs;
 use rm::JobRmArgs;
-use run::JobRunArgs;
 
 /// Run jobs of GitHub Actions workflows on this machine
 #[derive(Debug, Args)]
@@ -85,7 +88,7 @@ pub fn run(args: JobArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode>
             Some(named) => resume::run(named, global, out),
             None => debug::run(&args, global, out),
         },
-        JobCommand::Rm(args) => rm::run(&args, out),
+        JobCommand::Rm(args) => rm::run(&args, global, out),
         JobCommand::Step => {
             backstitch_job::step::supervise::supervise()?;
             Ok(ExitCode::SUCCESS)

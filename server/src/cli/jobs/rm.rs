@@ -5,26 +5,34 @@ use std::process::ExitCode;
 use backstitch_job::place::remove;
 use clap::Args;
 
-use crate::jobs;
+use crate::cli::options::GlobalArgs;
+use crate::jobs::{self, is_of};
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 use crate::terminal::out::Out;
 
 use super::list::{counted, runs};
+use super::setting;
 
 /// Remove runs, with their files and logs
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  backstitch job rm ci-build-3\n  backstitch job rm --all")]
+#[command(
+    after_help = "Examples:\n  backstitch job rm ci-build-3\n  backstitch job rm --all\n  backstitch job rm --all --everywhere"
+)]
 pub struct JobRmArgs {
     /// Ids of runs, as `job list --runs` shows them
     #[arg(required_unless_present = "all", value_name = "RUN")]
     pub runs: Vec<String>,
-    /// Remove all runs that have ended
+    /// Remove all runs of this project that have ended
     #[arg(long, conflicts_with = "runs")]
     pub all: bool,
+    /// With --all: those of all projects
+    #[arg(long, requires = "all")]
+    pub everywhere: bool,
 }
 
-pub fn run(args: &JobRmArgs, out: &Out) -> CliResult<ExitCode> {
+pub fn run(args: &JobRmArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode> {
     let dir = jobs::jobs_dir()?;
+    let root = setting::repository(global)?.root;
     let known = runs()?;
     for id in &args.runs {
         if !known.iter().any(|run| run.id == *id) {
@@ -34,10 +42,14 @@ pub fn run(args: &JobRmArgs, out: &Out) -> CliResult<ExitCode> {
             );
         }
     }
-    let mut removed = 0;
+    let (mut removed, mut others) = (0, 0);
     for run in &known {
-        let chosen = args.runs.contains(&run.id) || (args.all && !run.is_held);
-        if chosen {
+        let is_ours = args.everywhere || is_of(run, &root);
+        if args.all && !is_ours {
+            others += 1;
+            continue;
+        }
+        if args.runs.contains(&run.id) || (args.all && !run.is_held) {
             remove(&dir, &run.id).map_err(|error| {
                 CliError::new(
                     ExitKind::Failed,
@@ -48,5 +60,11 @@ pub fn run(args: &JobRmArgs, out: &Out) -> CliResult<ExitCode> {
         }
     }
     out.remark(&format!("Removed {}.\n", counted(removed, "run")))?;
+    if others > 0 {
+        out.remark(&format!(
+            "{} of other projects stay; --everywhere removes them, too.\n",
+            counted(others, "run")
+        ))?;
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -48,7 +48,8 @@ pub fn action_sources(named: &[String]) -> CliResult<ActionSources> {
                     return Err(CliError::usage(format!(
                         "--action {text}: {} is not a directory",
                         dir.display()
-                    )));
+                    ))
+                    .hint("write NAME=DIR with a directory that has an action.yml"));
                 }
                 Some(dir.canonicalize()?)
             }

@@ -228,7 +228,7 @@ fn status_rows(status: &Status, paint: Paint) -> String {
 /// Draws a run of a job: its name, its state and its time.
 fn job_row(run: &RunEntry, paint: Paint) -> String {
     let title = render::clean(&jobs::title(run));
-    let state = RunState::of(run).word();
+    let state = RunState::of(run).shown();
     let ago = paint.ago(jobs::started(run));
     TextLine::new()
         .column(DIM, "job", 12)

@@ -1,0 +1,97 @@
+//! The job and the step that a command names, and their names where there is no such one.
+
+use std::collections::BTreeMap;
+
+use backstitch_job::run::step_matches;
+use backstitch_job::state::EnvVariables;
+use backstitch_job::template::TokenKind;
+use backstitch_job::workflow::{Body, Workflow, WorkflowStep};
+
+use crate::terminal::error::{CliError, CliResult, ExitKind};
+
+use super::given::outputs_of;
+use super::options::JobRunArgs;
+
+/// Refuses a job or a step that the workflow does not have.
+pub fn check_choice(args: &JobRunArgs, workflow: &Workflow) -> CliResult<()> {
+    let Some(id) = &args.job else { return Ok(()) };
+    let Some(job) = workflow.jobs.iter().find(|job| job.id.value == *id) else {
+        let known: Vec<&str> = workflow
+            .jobs
+            .iter()
+            .map(|job| job.id.value.as_str())
+            .collect();
+        return Err(CliError::new(
+            ExitKind::NotFound,
+            format!("{id}: no such job in {}", workflow.file),
+        )
+        .hint(format!("jobs there: {}", known.join(", "))));
+    };
+    let Some(step) = &args.step else {
+        return Ok(());
+    };
+    let steps = match &job.body {
+        Body::Steps(body) => body.steps.as_slice(),
+        Body::Call(_) => &[],
+    };
+    let is_known = steps
+        .iter()
+        .enumerate()
+        .any(|(place, known)| step_matches(known, place, step));
+    if !is_known {
+        return Err(CliError::new(
+            ExitKind::NotFound,
+            format!("{step}: no such step in the job {id}"),
+        )
+        .hint(match &job.body {
+            Body::Steps(_) => format!("steps there: {}", step_names(steps).join(", ")),
+            Body::Call(call) => format!("it calls {}, and has no steps", call.uses.value),
+        }));
+    }
+    let given = outputs_of(args)?;
+    let ids: Vec<&str> = steps.iter().map(|step| step.id.as_str()).collect();
+    let needs: Vec<&str> = job.needs.iter().map(|need| need.value.as_str()).collect();
+    check_parts(&given.steps, &ids, "step", id)?;
+    check_parts(&given.jobs, &needs, "needed job", id)
+}
+
+/// Refuses outputs of parts that the job does not have. `kind`: for people.
+fn check_parts(
+    given: &BTreeMap<String, EnvVariables>,
+    known: &[&str],
+    kind: &str,
+    job: &str,
+) -> CliResult<()> {
+    let Some(unknown) = given.keys().find(|id| !known.contains(&id.as_str())) else {
+        return Ok(());
+    };
+    let named: Vec<&str> = known
+        .iter()
+        .copied()
+        .filter(|id| !id.starts_with("__"))
+        .collect();
+    let error = format!("--output {unknown}: no such {kind} in the job {job}");
+    Err(
+        CliError::new(ExitKind::NotFound, error).hint(if named.is_empty() {
+            format!("no {kind} of it has an id")
+        } else {
+            format!("ids there: {}", named.join(", "))
+        }),
+    )
+}
+
+/// Steps as people name them: by number, and by id or name.
+fn step_names(steps: &[WorkflowStep]) -> Vec<String> {
+    let names = steps.iter().enumerate().map(|(place, step)| {
+        let name = match step.name.as_ref().map(|token| &token.kind) {
+            Some(TokenKind::Text(text)) => Some(text.as_str()),
+            _ => None,
+        };
+        let id = Some(step.id.as_str()).filter(|id| !id.starts_with("__"));
+        match id.or(name) {
+            Some(name) => format!("{} {name}", place + 1),
+            None => (place + 1).to_string(),
+        }
+    });
+    names.collect()
+}

@@ -1,0 +1,190 @@
+//! Values that the user gives a run: pairs, inputs, outputs, and the event.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use backstitch_job::expr::{Dict, Value};
+use backstitch_job::repository::ProjectRepository;
+use backstitch_job::run::WorkflowEvent;
+use backstitch_job::state::EnvVariables;
+use backstitch_job::template::TokenKind;
+use backstitch_job::workflow::{InputKind, Workflow};
+
+use crate::terminal::error::{CliError, CliResult, ExitKind};
+
+use super::files::{pairs_of, text_of};
+use super::options::JobRunArgs;
+
+pub fn pair_of(option: &str, text: &str) -> CliResult<(String, String)> {
+    let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    let (name, value) = pair.ok_or_else(|| {
+        CliError::usage(format!("{option} {text}: no '='")).hint("write NAME=VALUE")
+    })?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+pub fn dict_of(option: &str, file: Option<&Path>) -> CliResult<Dict> {
+    let mut dict = Dict::default();
+    let pairs = file.map(|file| pairs_of(option, file)).transpose()?;
+    for (name, value) in pairs.unwrap_or_default() {
+        dict.set(&name, value.into());
+    }
+    Ok(dict)
+}
+
+pub fn outputs_of(args: &JobRunArgs) -> CliResult<GivenOutputs> {
+    let mut given = GivenOutputs::default();
+    for text in &args.outputs {
+        let (place, value) = pair_of("--output", text)?;
+        let (part, name) = place.split_once('.').ok_or_else(|| {
+            CliError::usage(format!("--output {text}: no '.'"))
+                .hint("write STEP.NAME=VALUE, or needs.JOB.NAME=VALUE")
+        })?;
+        let of_job = (part == "needs").then(|| name.split_once('.')).flatten();
+        let (all, part, name) = match of_job {
+            Some((job, name)) => (&mut given.jobs, job, name),
+            None => (&mut given.steps, part, name),
+        };
+        all.entry(part.to_owned()).or_default().set(name, &value);
+    }
+    Ok(given)
+}
+
+/// Outputs that the user gives, by the ids of their steps and jobs.
+#[derive(Default)]
+pub struct GivenOutputs {
+    pub steps: BTreeMap<String, EnvVariables>,
+    pub jobs: BTreeMap<String, EnvVariables>,
+}
+
+/// Inputs of `workflow_dispatch`, with the types that the workflow declares (J19).
+pub fn inputs_of(args: &JobRunArgs, workflow: &Workflow) -> CliResult<Dict> {
+    let mut given: BTreeMap<String, String> = BTreeMap::new();
+    for text in &args.inputs {
+        let (name, value) = pair_of("--input", text)?;
+        if !workflow
+            .dispatch_inputs
+            .iter()
+            .any(|input| input.name == name)
+        {
+            let known: Vec<&str> = workflow
+                .dispatch_inputs
+                .iter()
+                .map(|input| input.name.as_str())
+                .collect();
+            return Err(CliError::usage(format!(
+                "--input {name}: {} declares no such input",
+                workflow.file
+            ))
+            .hint(if known.is_empty() {
+                "declare it below `workflow_dispatch`, or leave the option out".to_owned()
+            } else {
+                format!("its inputs: {}", known.join(", "))
+            }));
+        }
+        given.insert(name, value);
+    }
+    let mut inputs = Dict::default();
+    for input in &workflow.dispatch_inputs {
+        let default = input.default.as_ref().map(|token| match &token.kind {
+            TokenKind::Text(text) => text.clone(),
+            TokenKind::Bool(value) => value.to_string(),
+            TokenKind::Number(value) => Value::Number(*value).to_text(),
+            _ => String::new(),
+        });
+        let Some(text) = given.remove(&input.name).or(default) else {
+            continue;
+        };
+        let value = match input.kind {
+            InputKind::Boolean => match text.as_str() {
+                "true" => true.into(),
+                "false" => false.into(),
+                _ => {
+                    return Err(CliError::usage(format!(
+                        "--input {}={text}: the input is a boolean",
+                        input.name
+                    ))
+                    .hint("write true or false"));
+                }
+            },
+            InputKind::Number => Value::Number(text.parse().map_err(|_| {
+                CliError::usage(format!(
+                    "--input {}={text}: the input is a number",
+                    input.name
+                ))
+            })?),
+            InputKind::Choice if !input.options.contains(&text) => {
+                return Err(CliError::usage(format!(
+                    "--input {}={text}: the input has no such option",
+                    input.name
+                ))
+                .hint(format!("its options: {}", input.options.join(", "))));
+            }
+            InputKind::String | InputKind::Choice | InputKind::Environment => text.into(),
+        };
+        inputs.set(&input.name, value);
+    }
+    Ok(inputs)
+}
+
+/// Name of the event: as given, else `push` if it starts the workflow, else the first one that does.
+fn event_name(args: &JobRunArgs, workflow: &Workflow) -> String {
+    let known: Vec<&str> = workflow
+        .events
+        .iter()
+        .map(|(event, _)| event.value.as_str())
+        .collect();
+    let of_workflow = known.iter().find(|event| **event == "push");
+    let given = args.event.as_deref();
+    given
+        .or(of_workflow.or(known.first()).copied())
+        .unwrap_or("push")
+        .to_owned()
+}
+
+/// The event: its file, or what GitHub would at least tell of it. Its inputs are texts (J19).
+pub fn event_of(
+    args: &JobRunArgs,
+    repository: &ProjectRepository,
+    workflow: &Workflow,
+) -> CliResult<WorkflowEvent> {
+    let name = event_name(args, workflow);
+    let payload = if let Some(file) = &args.eventpath {
+        let text = text_of("--eventpath", file)?;
+        Value::from_json(&text).map_err(|error| {
+            CliError::new(
+                ExitKind::Failed,
+                format!("--eventpath: {} is not JSON: {error}", file.display()),
+            )
+            .hint("write the payload that GitHub sends for the event, such as {\"ref\": \"refs/heads/main\"}")
+        })?
+    } else {
+        let mut event = Dict::default();
+        event.set("ref", repository.git_ref.as_str().into());
+        event.set("after", repository.sha.clone().unwrap_or_default().into());
+        let mut about = Dict::default();
+        about.set(
+            "full_name",
+            format!("{}/{}", repository.owner, repository.name).into(),
+        );
+        about.set("name", repository.name.as_str().into());
+        about.set("default_branch", repository.default_branch.as_str().into());
+        let mut owner = Dict::default();
+        owner.set("login", repository.owner.as_str().into());
+        about.set("owner", owner.into());
+        event.set("repository", about.into());
+        if name == "workflow_dispatch" {
+            let mut texts = Dict::default();
+            for (name, value) in inputs_of(args, workflow)?.iter() {
+                texts.set(name, value.to_text().into());
+            }
+            event.set("inputs", texts.into());
+        }
+        event.into()
+    };
+    Ok(WorkflowEvent {
+        name,
+        payload,
+        file: PathBuf::new(),
+    })
+}
