@@ -179,9 +179,14 @@ impl Root {
         }
     }
 
+    /// Returns the parent of a path. None: it is a directory, with no link on the way to it.
+    fn parent_to_check(&self, rel: &RelPath) -> Option<RelPath> {
+        rel.parent().filter(|dir| !self.is_dir(dir.bytes()))
+    }
+
     /// True if a parent of the path is not a directory.
     pub(crate) fn is_blocked(&self, rel: &RelPath) -> bool {
-        let mut dir = rel.parent();
+        let mut dir = self.parent_to_check(rel);
         while let Some(at) = dir {
             if let Some(stat) = self.stat(&at) {
                 return stat.kind() != FileType::Directory;
@@ -194,7 +199,7 @@ impl Root {
     /// True if the nearest existing parent of the path is a regular file. A link does not count: it may have been
     /// swapped in.
     pub(crate) fn is_below_file(&self, rel: &RelPath) -> bool {
-        let mut dir = rel.parent();
+        let mut dir = self.parent_to_check(rel);
         while let Some(at) = dir {
             if let Some(stat) = self.stat(&at) {
                 return stat.kind() == FileType::RegularFile;
@@ -241,7 +246,7 @@ impl Root {
             let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
             match rustix::fs::openat2(&self.fd, dir, flags, Mode::empty(), resolve) {
                 Ok(opened) => return Ok(opened),
-                Err(Errno::NOENT) => return Err(Errno::NOENT),
+                Err(error @ (Errno::NOENT | Errno::NOTDIR)) => return Err(error),
                 Err(_) => {}
             }
         }

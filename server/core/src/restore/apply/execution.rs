@@ -10,7 +10,7 @@ use crate::history::{self, OpKind};
 use crate::model::{Here, NodeId, OpId, RelPath};
 use crate::restore::Restore;
 use crate::restore::exchange::{Exchange, ExchangeStep, remove_temps};
-use crate::restore::journal::{self, Phase};
+use crate::restore::journal::{self, JournalEntry, Phase};
 use crate::restore::types::Gap;
 use crate::store::tables::node;
 use crate::store::tables::operation::OpPhase;
@@ -79,14 +79,9 @@ impl Restore<&mut Engine> {
         if let Some(failure) = exchanged.failure {
             return Err(self.take_back(op, &exchanged.not_ours, &failure)?);
         }
-        for line in &lines {
-            let made = if line.before.is_absent() {
-                line.made_dirs
-            } else {
-                0
-            };
-            self.engine.root.sync_parents(&line.path, made);
-        }
+        let made = |line: &JournalEntry| u32::from(line.before.is_absent()) * line.made_dirs;
+        let changed = lines.iter().map(|line| (&line.path, made(line)));
+        self.engine.root.sync_parents(changed);
         let mut lost = exchanged.lost;
         lost.extend(self.make_dirs(op, false)?);
         crate::fault::point("exchanged");
@@ -170,8 +165,9 @@ impl Restore<&mut Engine> {
             if line.before.is_absent() {
                 self.engine.root.remove_parents(&line.path, line.made_dirs);
             }
-            self.engine.root.sync_parents(&line.path, line.made_dirs);
         }
+        let changed = lines.iter().map(|line| (&line.path, line.made_dirs));
+        self.engine.root.sync_parents(changed);
         self.unmake_dirs(op)?;
         self.engine.store.write(Durable::Power, |conn| {
             journal::set_outcome(conn, op, OpPhase::RolledBack, &left.join("; "))
@@ -187,11 +183,13 @@ impl Restore<&mut Engine> {
         for line in &lines {
             saved.extend(remove_temps(&self.engine.root, line, line.before));
             crate::fault::point("own name removed");
-            if line.after.is_absent() && !line.left {
+            if removes(line) {
                 self.engine.root.remove_parents(&line.path, line.made_dirs);
-                self.engine.root.sync_parents(&line.path, line.made_dirs);
             }
         }
+        let removed = lines.iter().filter(|line| removes(line));
+        let removed = removed.map(|line| (&line.path, line.made_dirs));
+        self.engine.root.sync_parents(removed);
         let left: Vec<RelPath> = lines
             .iter()
             .filter(|l| l.left)
@@ -227,6 +225,11 @@ impl Restore<&mut Engine> {
         })?;
         Ok((left, saved))
     }
+}
+
+/// True if the exchange removed a file.
+fn removes(line: &JournalEntry) -> bool {
+    line.after.is_absent() && !line.left
 }
 
 fn saved_as(path: &RelPath) -> String {

@@ -1,5 +1,6 @@
 //! Directories below a root: made with a file, removed once they are empty, and made durable.
 
+use std::collections::BTreeSet;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
@@ -110,17 +111,28 @@ impl Root {
         missing
     }
 
-    /// Makes changes durable in the directory of `rel`. Does the same above each of the `count` directories that were
-    /// made or removed with it.
-    pub(crate) fn sync_parents(&self, rel: &RelPath, count: u32) {
-        let mut at = rel.parent();
-        for _ in 0..=count {
-            if let Ok(dir) = self.dir(at.as_ref().map_or(&b""[..], RelPath::bytes)) {
+    /// Makes changes durable in the directories of these paths. Does the same above each of the directories that were made or
+    /// removed with a path, by their number. Each directory is synced once, after all changes: a sync between two changes
+    /// of one directory would write each by itself.
+    pub(crate) fn sync_parents<'p>(&self, changed: impl IntoIterator<Item = (&'p RelPath, u32)>) {
+        let mut dirs: BTreeSet<Option<RelPath>> = BTreeSet::new();
+        for (path, count) in changed {
+            let mut at = path.parent();
+            for _ in 0..=count {
+                let above = at.as_ref().and_then(RelPath::parent);
+                let is_root = at.is_none();
+                dirs.insert(at);
+                if is_root {
+                    break;
+                }
+                at = above;
+            }
+        }
+        for dir in dirs {
+            if let Ok(dir) = self.dir(dir.as_ref().map_or(&b""[..], RelPath::bytes)) {
                 // some file systems cannot sync directories; nothing better can be done there
                 rustix::fs::fsync(dir).ok();
             }
-            let Some(dir) = at else { return };
-            at = dir.parent();
         }
     }
 }
