@@ -195,7 +195,7 @@ fn names_of_steps_and_outputs_are_listed() {
     );
     for option in ["--secret-file", "--env-file", "--var-file", "--eventpath"] {
         let refused = world.run(["job", "run", "ci.yml", option, "nosuch"]);
-        let text = refused.expect_code(1).stderr;
+        let text = refused.expect_code(3).stderr;
         assert!(
             text.contains(&format!("{option}: nosuch cannot be read")),
             "{text}"

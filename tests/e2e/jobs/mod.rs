@@ -15,6 +15,7 @@ mod masks;
 mod matchers;
 mod progress;
 mod real;
+mod results;
 mod settings;
 mod steps;
 

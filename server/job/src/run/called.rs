@@ -21,15 +21,11 @@ impl WorkflowSetup {
         name: &JobName,
         call: &CallBody,
         facts: &JobFacts,
-        above: &[String],
-        shown: &str,
         depth: usize,
     ) -> (Vec<(JobName, JobEnd)>, EnvVariables) {
-        let called = self.called(call, facts, depth).and_then(|setup| {
-            let mut path = above.to_vec();
-            path.push(shown.to_owned());
-            setup.run_within(&path, depth + 1)
-        });
+        let called = self
+            .called(call, facts, depth)
+            .and_then(|setup| setup.run_within(Some(name), depth + 1));
         match called {
             Ok(end) => (end.jobs, end.outputs.into_iter().collect()),
             Err(reason) => self.not_run(name, StepOutcome::Failure, &reason),

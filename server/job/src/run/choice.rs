@@ -5,7 +5,7 @@ use crate::expr::{Dict, Value};
 use crate::state::{JobState, StepOutcome};
 use crate::template::{TemplateToken, TokenKind, expand, expand_text};
 use crate::workflow::matrix::{self, Combination};
-use crate::workflow::{Body, StepsBody, WorkflowJob};
+use crate::workflow::{Body, StepsBody, WorkflowJob, order};
 
 use super::condition::{holds, reason};
 use super::facts::system;
@@ -84,11 +84,8 @@ impl WorkflowSetup {
     }
 
     /// The reason why a job's condition does not hold.
-    pub(super) fn skip_reason(job: &WorkflowJob, needs: &Needs) -> String {
-        let results = job
-            .needs
-            .iter()
-            .filter_map(|need| Some((&need.value, needs.get(&need.value)?.0)));
+    pub(super) fn skip_reason(&self, job: &WorkflowJob, needs: &Needs) -> String {
+        let results = self.ancestors(job, needs);
         let mut unsuccessful = results.filter(|(_, result)| *result != StepOutcome::Success);
         match unsuccessful.next() {
             Some((need, _)) => {
@@ -99,19 +96,28 @@ impl WorkflowSetup {
         }
     }
 
-    /// The condition of a job: `success()` asks for the jobs that it needs.
+    /// Results of the jobs that a job needs, directly or by others.
+    fn ancestors<'s>(
+        &'s self,
+        job: &WorkflowJob,
+        needs: &'s Needs,
+    ) -> impl Iterator<Item = (&'s str, StepOutcome)> {
+        let mut all = order(&self.workflow, &job.id.value);
+        // the last one is the job
+        all.pop();
+        let ids = all.into_iter().map(|job| job.id.value.as_str());
+        ids.filter_map(|id| Some((id, needs.get(id)?.0)))
+    }
+
+    /// The condition of a job. `success()` and `failure()` ask for the jobs that it needs, directly or by others, as on GitHub.
     pub(super) fn job_holds(
         &self,
         job: &WorkflowJob,
         facts: &JobFacts,
         needs: &Needs,
     ) -> Result<bool, String> {
-        let results: Vec<StepOutcome> = job
-            .needs
-            .iter()
-            .filter_map(|need| needs.get(&need.value))
-            .map(|(result, _)| *result)
-            .collect();
+        let results = self.ancestors(job, needs);
+        let results: Vec<StepOutcome> = results.map(|(_, result)| result).collect();
         let all_succeeded = results.iter().all(|result| *result == StepOutcome::Success);
         let any_failed = results.contains(&StepOutcome::Failure);
         let mut state = JobState::default();

@@ -152,10 +152,7 @@ const NOT_VARIABLES: [&str; 5] = [
 
 /// The variables of the `github` and `runner` contexts: `GITHUB_…`, `RUNNER_…`.
 pub fn variables(github: &Dict, runner: &Dict) -> Vec<(String, String)> {
-    let mut all = vec![
-        ("CI".to_owned(), "true".to_owned()),
-        ("GITHUB_ACTIONS".to_owned(), "true".to_owned()),
-    ];
+    let mut all = vec![("GITHUB_ACTIONS".to_owned(), "true".to_owned())];
     let texts = |prefix: &'static str, dict: &Dict| {
         let named = dict
             .iter()

@@ -49,6 +49,15 @@ pub struct RunOptions {
     pub env: EnvVariables,
 }
 
+/// An end before the last step, with a sentence about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EarlyEnd {
+    /// It cannot continue, and has failed.
+    Failed(String),
+    /// A person left it. It is cancelled, unless a step has failed.
+    Left(String),
+}
+
 /// All that a job needs to start.
 #[derive(Clone)]
 pub struct JobSetup {
@@ -234,11 +243,22 @@ impl JobRun {
         self.advance() || self.run_next_post()
     }
 
-    /// Ends what the steps left running, and the job. With a reason it has failed.
-    pub(super) fn finish(mut self, reason: Option<String>) -> JobEnd {
-        if reason.is_some() {
-            self.state.status = Some(StepOutcome::Failure);
-            self.reason = reason;
+    /// Ends what the steps left running, and the job.
+    pub(super) fn finish(mut self, early: Option<EarlyEnd>) -> JobEnd {
+        match early {
+            Some(EarlyEnd::Failed(reason)) => {
+                self.state.status = Some(StepOutcome::Failure);
+                self.reason = Some(reason);
+            }
+            Some(EarlyEnd::Left(reason)) => {
+                let status = self.state.status();
+                self.state.status = Some(match status {
+                    StepOutcome::Failure => status,
+                    _ => StepOutcome::Cancelled,
+                });
+                self.reason.get_or_insert(reason);
+            }
+            None => {}
         }
         let name = self.setup.name.clone();
         let result = self.state.status();

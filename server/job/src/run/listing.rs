@@ -87,6 +87,19 @@ impl WorkflowListing {
 }
 
 impl WorkflowListing {
+    /// A file that cannot be read, with the reason.
+    pub fn unreadable(file: &str, reason: &str) -> WorkflowListing {
+        WorkflowListing {
+            file: file.to_owned(),
+            problems: vec![WorkflowProblem {
+                file: file.to_owned(),
+                range: None,
+                message: reason.to_owned(),
+            }],
+            ..WorkflowListing::default()
+        }
+    }
+
     /// Adds what is absent in some lines to the jobs of these lines.
     pub fn add_absent(&mut self, notes: Vec<LineText>) {
         for note in notes {
@@ -188,14 +201,27 @@ impl UsedFiles<'_> {
         let Some(below) = self.below(directory) else {
             return;
         };
-        let Ok(action) = read_action(directory) else {
+        // a step may make it
+        if !directory.is_dir() {
             return;
-        };
-        if let ActionRuns::Composite(steps) = &action.runs {
-            let mut inner = JobListing::default();
-            below.list_steps(steps, &mut inner);
-            let place = directory.strip_prefix(self.root).unwrap_or(directory);
-            listing.add_parts(inner, line, &place.to_string_lossy());
+        }
+        let place = directory.strip_prefix(self.root).unwrap_or(directory);
+        let place = place.to_string_lossy();
+        match read_action(directory).map(|action| action.runs) {
+            Ok(ActionRuns::Composite(steps)) => {
+                let mut inner = JobListing::default();
+                below.list_steps(&steps, &mut inner);
+                listing.add_parts(inner, line, &place);
+            }
+            Ok(ActionRuns::Docker(_)) => listing.refused.push(LineText {
+                line,
+                text: format!("the Docker action '{place}': steps run on this machine; run its commands on the host"),
+            }),
+            Ok(ActionRuns::Node(_)) => {}
+            Err(reason) => listing.refused.push(LineText {
+                line,
+                text: format!("the action '{place}': {reason}"),
+            }),
         }
     }
 

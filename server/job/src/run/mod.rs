@@ -37,7 +37,7 @@ mod whole;
 pub use additions::{SeenWorkflow, WorkflowAdditions};
 pub use chosen::step_matches;
 pub use facts::{RunNames, WorkflowEvent, github, runner, system};
-pub use job::{JobRun, JobSetup, RunOptions};
+pub use job::{EarlyEnd, JobRun, JobSetup, RunOptions};
 pub use kept::{KeptJob, KeptSecrets, RunClose, RunProcess};
 pub use listing::{JobListing, LineText, MatrixListing, WorkflowListing, jobs_of};
 pub use live::{LiveJob, LiveStop};

@@ -8,7 +8,7 @@ use crate::step::StepProcess;
 use crate::step::process::{FrozenProgram, Leftovers, RunningProgram};
 
 use super::frozen::FrozenStep;
-use super::job::JobRun;
+use super::job::{EarlyEnd, JobRun};
 use super::open::Ran;
 use super::standing::StandingJob;
 use super::step::close_with;
@@ -59,10 +59,10 @@ impl StandingJob {
         resume(&mut self.run, FrozenProgram::kill);
     }
 
-    /// Ends the job, with all that its steps left running. With a reason it has failed.
-    pub fn finish(mut self, reason: Option<String>) -> JobEnd {
+    /// Ends the job, with all that its steps left running.
+    pub fn finish(mut self, early: Option<EarlyEnd>) -> JobEnd {
         self.kill_frozen();
-        self.run.finish(reason)
+        self.run.finish(early)
     }
 
     /// Says that a step which runs now may be frozen, or that none may. True if a wish to freeze came too late for its step.

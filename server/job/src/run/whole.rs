@@ -100,7 +100,7 @@ impl WorkflowSetup {
     /// Runs the jobs. The error is a sentence about the choice of the user, before anything has run.
     pub fn run(&self) -> Result<WorkflowEnd, String> {
         adopt_orphans();
-        self.run_within(&[], 0)
+        self.run_within(None, 0)
             .map_err(|reason| self.masks.apply(&reason))
     }
 
@@ -131,7 +131,11 @@ impl WorkflowSetup {
         all
     }
 
-    pub(super) fn run_within(&self, above: &[String], depth: usize) -> Result<WorkflowEnd, String> {
+    pub(super) fn run_within(
+        &self,
+        above: Option<&JobName>,
+        depth: usize,
+    ) -> Result<WorkflowEnd, String> {
         let mut end = WorkflowEnd::default();
         let mut needs = self.needs_of_step_alone();
         for job in self.jobs() {
@@ -157,13 +161,10 @@ impl WorkflowSetup {
         &self,
         job: &WorkflowJob,
         needs: &Needs,
-        above: &[String],
+        above: Option<&JobName>,
         depth: usize,
     ) -> (Vec<(JobName, JobEnd)>, EnvVariables) {
-        let name = JobName {
-            id: path_of(above, &job.id.value),
-            name: path_of(above, &job.id.value),
-        };
+        let name = name_of(above, &job.id.value, &job.id.value);
         let facts = self.facts(job, needs);
         let without = |result, reason: String| self.not_run(&name, result, &reason);
         if self.stop.wishes() > 0 {
@@ -172,7 +173,7 @@ impl WorkflowSetup {
         match self.job_holds(job, &facts, needs) {
             Ok(true) => {}
             Ok(false) => {
-                let reason = Self::skip_reason(job, needs);
+                let reason = self.skip_reason(job, needs);
                 return without(StepOutcome::Skipped, reason);
             }
             Err(reason) => return without(StepOutcome::Failure, reason),
@@ -194,13 +195,10 @@ impl WorkflowSetup {
                 .strategy
                 .set("job-total", Value::Number(number(total)));
             let shown = self.shown_name(job, &facts, &combination, total);
-            let name = JobName {
-                id: path_of(above, &job.id.value),
-                name: path_of(above, &shown),
-            };
+            let name = name_of(above, &job.id.value, &shown);
             let (more, set) = match &job.body {
                 Body::Steps(body) => self.run_steps(&name, job, body, facts),
-                Body::Call(call) => self.run_call(&name, call, &facts, above, &shown, depth),
+                Body::Call(call) => self.run_call(&name, call, &facts, depth),
             };
             outputs.extend(set.iter());
             ends.extend(more);
@@ -301,6 +299,10 @@ impl WorkflowSetup {
                 place.dir.display()
             )
         })?;
+        // as on GitHub, everybody may set it otherwise
+        if !variables.iter().any(|(name, _)| name == "CI") {
+            variables.push(("CI".into(), "true".into()));
+        }
         variables.push(tracking(&place.dir));
         let mut options = self.options.clone();
         let mut artifacts = self
@@ -489,8 +491,16 @@ pub(super) fn needs_context(needs: &Needs) -> Dict {
     all
 }
 
-fn path_of(above: &[String], name: &str) -> String {
-    let mut parts = above.to_vec();
-    parts.push(name.to_owned());
-    parts.join(JobName::BETWEEN)
+/// The name of a job, with those that call it.
+fn name_of(above: Option<&JobName>, id: &str, shown: &str) -> JobName {
+    let Some(above) = above else {
+        return JobName {
+            id: id.to_owned(),
+            name: shown.to_owned(),
+        };
+    };
+    JobName {
+        id: [&above.id, JobName::BETWEEN, id].concat(),
+        name: [&above.name, JobName::BETWEEN, shown].concat(),
+    }
 }

@@ -40,6 +40,7 @@ impl JobSession {
             return Err("No step is frozen here, so none can be killed.".to_owned());
         };
         let step = frozen.step.clone();
+        self.stood_since(self.stood_since);
         self.run.kill_frozen();
         let ended = self.run.take_last();
         self.close_call(&step, true)?;

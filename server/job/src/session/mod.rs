@@ -26,7 +26,7 @@ use backstitch_core::Engine;
 
 use crate::expr::{self, Value};
 use crate::report::{JobEnd, StepEnd, StepName};
-use crate::run::{JobRun, KeptJob, PendingStep, StandingJob};
+use crate::run::{EarlyEnd, JobRun, KeptJob, PendingStep, StandingJob};
 use crate::template::TokenKind;
 
 pub use attempts::StepAttempt;
@@ -90,7 +90,7 @@ impl JobSession {
         };
         let (history, db) = match open() {
             Ok(opened) => opened,
-            Err(reason) => return Err(Box::new(run.finish(Some(reason)))),
+            Err(reason) => return Err(Box::new(run.finish(Some(EarlyEnd::Failed(reason))))),
         };
         let mut session = JobSession::of(run, history, db, choice);
         let job = session.run.job_name().name.clone();
@@ -169,7 +169,8 @@ impl JobSession {
         names
     }
 
-    /// Ends the job, with all that its steps left running. With a reason it has failed.
+    /// Ends the job, with all that its steps left running. With a reason it has failed. A job that has not come to its end is
+    /// cancelled, unless a step has failed.
     pub fn finish(mut self, reason: Option<String>) -> JobEnd {
         if let Err(error) = self.history.job_ends() {
             // the result of the job does not depend on it
@@ -177,7 +178,14 @@ impl JobSession {
                 "the end of the job is not in the history: {error}"
             ));
         }
-        self.run.finish(reason)
+        let left = match &self.stop {
+            StopPlace::End => None,
+            StopPlace::Before(step) => Some(&step.name.name),
+            StopPlace::Frozen(frozen) => Some(&frozen.name.name),
+            StopPlace::Failed(name, _) => Some(&name.name),
+        };
+        let left = left.map(|step| EarlyEnd::Left(format!("left at '{step}'")));
+        self.run.finish(reason.map(EarlyEnd::Failed).or(left))
     }
 
     /// Stands before the next step whose condition holds. Steps that are passed over get their result.

@@ -194,6 +194,11 @@ impl PointList {
     }
 
     /// Steps that ran without a point, each with the number of points before it.
+    /// True if a step ran without a point.
+    pub fn has_passed(&self) -> bool {
+        !self.passed.is_empty()
+    }
+
     pub(super) fn passed(&self) -> &[(usize, String)] {
         &self.passed
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use backstitch_job::run::step_matches;
 use backstitch_job::state::EnvVariables;
 use backstitch_job::template::TokenKind;
-use backstitch_job::workflow::{Body, Workflow, WorkflowStep};
+use backstitch_job::workflow::{Body, Workflow, WorkflowJob, WorkflowStep};
 
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 
@@ -14,6 +14,15 @@ use super::options::JobRunArgs;
 
 /// Refuses a job or a step that the workflow does not have.
 pub fn check_choice(args: &JobRunArgs, workflow: &Workflow) -> CliResult<()> {
+    let chosen = |job: &&WorkflowJob| args.job.as_ref().is_none_or(|id| job.id.value == *id);
+    let has_matrix =
+        |job: &WorkflowJob| job.strategy.matrix.is_some() || job.strategy.expression.is_some();
+    let mut jobs = workflow.jobs.iter().filter(chosen).peekable();
+    if !args.matrix.is_empty() && jobs.peek().is_some() && !jobs.any(has_matrix) {
+        let about = args.job.as_deref().unwrap_or(&workflow.file);
+        return Err(CliError::usage(format!("--matrix: {about} has no matrix"))
+            .hint("leave the option out"));
+    }
     let Some(id) = &args.job else { return Ok(()) };
     let Some(job) = workflow.jobs.iter().find(|job| job.id.value == *id) else {
         let known: Vec<&str> = workflow

@@ -15,12 +15,13 @@ use clap::Args;
 use crate::cli::options::GlobalArgs;
 use crate::jobs;
 use crate::render::{BOLD, DIM, Paint, RED, YELLOW, plural};
-use crate::terminal::error::{CliError, CliResult, ExitKind};
+use crate::terminal::error::{CliError, CliResult};
 use crate::terminal::out::Out;
 use crate::terminal::paint::one_line;
 use crate::terminal::questions;
 
 use super::announce::{SeenCommands, added_lines};
+use super::list::{read_workflow, workflow_file};
 use super::options::JobRunArgs;
 use super::run::run_driven;
 use super::screen::{RunScreen, duration};
@@ -33,6 +34,8 @@ const DECLINED: &str = "Nothing has run. Change the workflow, or give the word a
 
 /// Step through a job: forward, back, and forward again after a change
 #[derive(Debug, Args)]
+#[command(mut_arg("in_place", |arg| arg.hide(true)))]
+#[command(mut_arg("job", |arg| arg.help("Step through this job; those that it needs run before it [default: the only one]")))]
 #[command(after_help = "Examples:\n  \
     backstitch job debug ci.yml -j build\n  \
     printf 'c\\nb\\n:checkpoints\\n' | backstitch job debug ci.yml -j build --yes\n  \
@@ -54,10 +57,32 @@ pub fn run(args: &JobDebugArgs, global: &GlobalArgs, out: &Out) -> CliResult<Exi
         return Err(CliError::usage("job debug: no workflow is named")
             .hint("name its file, or continue a run with --resume"));
     };
-    if run.job.is_none() {
-        return Err(CliError::usage("job debug: no job is named").hint("name it with --job"));
+    if run.job.is_some() {
+        return run_stepping(run, &args.points, run.hold, global, out);
     }
-    run_stepping(run, &args.points, run.hold, global, out)
+    let run = JobRunArgs {
+        job: Some(only_job(run, global)?),
+        ..run.clone()
+    };
+    run_stepping(&run, &args.points, run.hold, global, out)
+}
+
+/// The job of a workflow that has one alone.
+fn only_job(run: &JobRunArgs, global: &GlobalArgs) -> CliResult<String> {
+    let repository = setting::repository(global)?;
+    let file = workflow_file(&repository, &run.file)?;
+    let (name, text) = read_workflow(&repository, &file)?;
+    let workflow = backstitch_job::workflow::read(&name, &text).0;
+    let jobs = workflow.map(|workflow| workflow.jobs).unwrap_or_default();
+    let ids: Vec<&str> = jobs.iter().map(|job| job.id.value.as_str()).collect();
+    match ids.as_slice() {
+        [only] => Ok((*only).to_owned()),
+        [] => Err(CliError::usage("job debug: no job is named").hint("name it with --job")),
+        all => Err(CliError::usage("job debug: no job is named").hint(format!(
+            "name it with --job; jobs there: {}",
+            all.join(", ")
+        ))),
+    }
 }
 
 /// Runs jobs with checkpoints. `points`: the steps that have them; none: all. `holds`: the jobs run until a step fails. Without it the
@@ -70,8 +95,7 @@ pub fn run_stepping(
     out: &Out,
 ) -> CliResult<ExitCode> {
     if args.in_place {
-        return Err(CliError::new(
-            ExitKind::Refused,
+        return Err(CliError::usage(
             "--in-place: a job is stepped through in a separate directory alone",
         )
         .hint("leave the option out, or use `backstitch job run`"));

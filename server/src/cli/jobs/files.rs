@@ -8,8 +8,12 @@ use crate::terminal::error::{CliError, CliResult, ExitKind};
 /// Text of a file that an option names.
 pub fn text_of(option: &str, file: &Path) -> CliResult<String> {
     fs::read_to_string(file).map_err(|error| {
+        let kind = match error.kind() {
+            std::io::ErrorKind::NotFound => ExitKind::NotFound,
+            _ => ExitKind::Failed,
+        };
         CliError::new(
-            ExitKind::Failed,
+            kind,
             format!("{option}: {} cannot be read: {error}", file.display()),
         )
         .hint("name a file of text; its path is relative to the current directory")

@@ -8,12 +8,15 @@ use backstitch_job::repository::ProjectRepository;
 use backstitch_job::run::WorkflowEvent;
 use backstitch_job::state::EnvVariables;
 use backstitch_job::template::TokenKind;
-use backstitch_job::workflow::{InputKind, Workflow};
+use backstitch_job::workflow::{InputKind, Workflow, WorkflowInput};
 
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 
 use super::files::{pairs_of, text_of};
 use super::options::JobRunArgs;
+
+/// The event whose inputs the user gives.
+const DISPATCH: &str = "workflow_dispatch";
 
 pub fn pair_of(option: &str, text: &str) -> CliResult<(String, String)> {
     let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
@@ -59,6 +62,17 @@ pub struct GivenOutputs {
 
 /// Inputs of `workflow_dispatch`, with the types that the workflow declares (J19).
 pub fn inputs_of(args: &JobRunArgs, workflow: &Workflow) -> CliResult<Dict> {
+    let event = event_name(args, workflow);
+    if event != DISPATCH {
+        return if args.inputs.is_empty() {
+            Ok(Dict::default())
+        } else {
+            Err(
+                CliError::usage(format!("--input: the event {event} has no inputs"))
+                    .hint(format!("leave `--event` out, or name {DISPATCH}")),
+            )
+        };
+    }
     let mut given: BTreeMap<String, String> = BTreeMap::new();
     for text in &args.inputs {
         let (name, value) = pair_of("--input", text)?;
@@ -93,48 +107,65 @@ pub fn inputs_of(args: &JobRunArgs, workflow: &Workflow) -> CliResult<Dict> {
             _ => String::new(),
         });
         let Some(text) = given.remove(&input.name).or(default) else {
+            if input.required {
+                return Err(CliError::usage(format!(
+                    "--input {}=VALUE is missing: {} requires this input",
+                    input.name, workflow.file
+                ))
+                .hint("give it a value"));
+            }
             continue;
         };
-        let value = match input.kind {
-            InputKind::Boolean => match text.as_str() {
-                "true" => true.into(),
-                "false" => false.into(),
-                _ => {
-                    return Err(CliError::usage(format!(
-                        "--input {}={text}: the input is a boolean",
-                        input.name
-                    ))
-                    .hint("write true or false"));
-                }
-            },
-            InputKind::Number => Value::Number(text.parse().map_err(|_| {
-                CliError::usage(format!(
-                    "--input {}={text}: the input is a number",
-                    input.name
-                ))
-            })?),
-            InputKind::Choice if !input.options.contains(&text) => {
-                return Err(CliError::usage(format!(
-                    "--input {}={text}: the input has no such option",
-                    input.name
-                ))
-                .hint(format!("its options: {}", input.options.join(", "))));
-            }
-            InputKind::String | InputKind::Choice | InputKind::Environment => text.into(),
-        };
+        let value = input_value(input, text)?;
         inputs.set(&input.name, value);
     }
     Ok(inputs)
 }
 
-/// Name of the event: as given, else `push` if it starts the workflow, else the first one that does.
+/// The value of an input, with the type that the workflow declares.
+fn input_value(input: &WorkflowInput, text: String) -> CliResult<Value> {
+    Ok(match input.kind {
+        InputKind::Boolean => match text.as_str() {
+            "true" => true.into(),
+            "false" => false.into(),
+            _ => {
+                return Err(CliError::usage(format!(
+                    "--input {}={text}: the input is a boolean",
+                    input.name
+                ))
+                .hint("write true or false"));
+            }
+        },
+        InputKind::Number => Value::Number(text.parse().map_err(|_| {
+            CliError::usage(format!(
+                "--input {}={text}: the input is a number",
+                input.name
+            ))
+        })?),
+        InputKind::Choice if !input.options.contains(&text) => {
+            return Err(CliError::usage(format!(
+                "--input {}={text}: the input has no such option",
+                input.name
+            ))
+            .hint(format!("its options: {}", input.options.join(", "))));
+        }
+        InputKind::String | InputKind::Choice | InputKind::Environment => text.into(),
+    })
+}
+
+/// Name of the event: as given, else that of given inputs, else `push` if it starts the workflow, else the first one that does.
 fn event_name(args: &JobRunArgs, workflow: &Workflow) -> String {
     let known: Vec<&str> = workflow
         .events
         .iter()
         .map(|(event, _)| event.value.as_str())
         .collect();
-    let of_workflow = known.iter().find(|event| **event == "push");
+    let wanted = if args.inputs.is_empty() {
+        "push"
+    } else {
+        DISPATCH
+    };
+    let of_workflow = known.iter().find(|event| **event == wanted);
     let given = args.event.as_deref();
     given
         .or(of_workflow.or(known.first()).copied())
@@ -173,7 +204,7 @@ pub fn event_of(
         owner.set("login", repository.owner.as_str().into());
         about.set("owner", owner.into());
         event.set("repository", about.into());
-        if name == "workflow_dispatch" {
+        if name == DISPATCH {
             let mut texts = Dict::default();
             for (name, value) in inputs_of(args, workflow)?.iter() {
                 texts.set(name, value.to_text().into());

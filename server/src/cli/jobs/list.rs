@@ -55,10 +55,22 @@ pub fn run(args: &JobListArgs, global: &GlobalArgs, out: &Out) -> CliResult<Exit
     let mut listings = Vec::new();
     let mut versions = ToolVersions::new(&sources, &repository);
     for file in files {
-        let (name, text) = read_workflow(&repository, &file)?;
-        let mut listing = WorkflowListing::of(&name, &text, &repository.root, &sources);
-        listing.add_absent(versions.missing(&name, &text));
-        listings.push(listing);
+        match read_workflow(&repository, &file) {
+            Ok((name, text)) => {
+                let mut listing = WorkflowListing::of(&name, &text, &repository.root, &sources);
+                listing.add_absent(versions.missing(&name, &text));
+                listings.push(listing);
+            }
+            // the others are listed
+            Err(error) if args.file.is_none() => {
+                let name = file.strip_prefix(&repository.root).unwrap_or(&file);
+                listings.push(WorkflowListing::unreadable(
+                    &name.to_string_lossy(),
+                    &error.message,
+                ));
+            }
+            Err(error) => return Err(error),
+        }
     }
     let failed = listings.iter().any(|listing| !listing.problems.is_empty());
     if out.json {
@@ -91,7 +103,7 @@ pub fn workflow_file(repository: &ProjectRepository, file: &Path) -> CliResult<P
     ];
     places
         .into_iter()
-        .find(|place| place.is_file())
+        .find(|place| place.symlink_metadata().is_ok_and(|found| !found.is_dir()))
         .ok_or_else(|| {
             let known: Vec<String> = workflow_files(&repository.root)
                 .iter()

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use crate::cli::choice::one_of;
 
 /// Run jobs of a workflow, each in a separate directory: the project is not touched
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:\n  \
     backstitch job run ci.yml -j build\n  \
     backstitch job run ci.yml -j build --matrix node=20 --secret-file .secrets\n  \

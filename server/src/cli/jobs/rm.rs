@@ -60,6 +60,12 @@ pub fn run(args: &JobRmArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitCo
         }
     }
     out.remark(&format!("Removed {}.\n", counted(removed, "run")))?;
+    let held = known.iter().filter(|run| args.all && run.is_held);
+    let held = held.filter(|run| args.everywhere || is_of(run, &root));
+    let held: Vec<&str> = held.map(|run| run.id.as_str()).collect();
+    if !held.is_empty() {
+        out.remark(&format!("Not ended, and kept: {}.\n", held.join(", ")))?;
+    }
     if others > 0 {
         out.remark(&format!(
             "{} of other projects stay; --everywhere removes them, too.\n",

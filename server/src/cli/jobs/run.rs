@@ -66,6 +66,11 @@ pub fn run_driven(
             .hint("`backstitch job list` lists the problems of all workflows"));
     };
     check_choice(args, &workflow)?;
+    if args.checkout == CheckoutWord::Head && repository.sha.is_none() {
+        let error = "--checkout head: the repository has no commit";
+        return Err(CliError::new(ExitKind::NotFound, error)
+            .hint("commit the files, or leave the option out for those of the working tree"));
+    }
     let config = setting::config(&repository, global);
     context::warn_about_settings(&config, out);
     let began = SystemTime::now();
@@ -141,10 +146,11 @@ impl EndedRun {
                 .collect();
             if !places.is_empty() {
                 let places = places.join("\n  ");
-                out.remark(&format!("Logs and files:\n  {places}\n"))?;
+                // a closed pipe does not change the outcome
+                out.remark(&format!("Logs and files:\n  {places}\n")).ok();
             }
         }
-        remove_old_runs(&self.jobs_dir, config.kept_runs(), self.began, out)?;
+        remove_old_runs(&self.jobs_dir, config.kept_runs(), self.began, out);
         Ok(match result {
             StepOutcome::Success | StepOutcome::Skipped => ExitCode::SUCCESS,
             StepOutcome::Failure | StepOutcome::Cancelled => ExitCode::FAILURE,
@@ -153,7 +159,7 @@ impl EndedRun {
 }
 
 /// Removes runs above the number of the settings, once there are new ones.
-fn remove_old_runs(jobs_dir: &Path, keep: usize, began: SystemTime, out: &Out) -> CliResult<()> {
+fn remove_old_runs(jobs_dir: &Path, keep: usize, began: SystemTime, out: &Out) {
     let (removed, failed) = prune(jobs_dir, keep, began).unwrap_or_else(|error| {
         let dir = jobs_dir.display();
         (
@@ -168,9 +174,9 @@ fn remove_old_runs(jobs_dir: &Path, keep: usize, began: SystemTime, out: &Out) -
         out.remark(&format!(
             "Removed {} (jobs.keepRuns = {keep}).\n",
             counted(removed.len(), "older run")
-        ))?;
+        ))
+        .ok();
     }
-    Ok(())
 }
 
 fn setup_of(

@@ -139,7 +139,7 @@ impl RunScreen {
             if job.ms > 0 {
                 let _ = write!(line, "  {}", milliseconds(job.ms));
             }
-            if !failed.is_empty() {
+            if !failed.is_empty() && outcome != StepOutcome::Success {
                 let _ = write!(line, "  at {}", one_line(&failed.join(", ")));
             }
             if let Some(reason) = &job.reason {
@@ -212,13 +212,20 @@ impl RunReport for RunScreen {
         };
         let title = annotation.title.as_ref().or(annotation.code.as_ref());
         let title = title.map(|title| format!("{title}: ")).unwrap_or_default();
+        let (first, rest) = annotation
+            .message
+            .split_once('\n')
+            .unwrap_or((&annotation.message, ""));
         let text = format!(
             "{} {}",
             self.paint.on(style, level),
-            one_line(&format!("{place}{title}{}", annotation.message))
+            one_line(&format!("{place}{title}{first}"))
         );
         self.depth += 1;
         self.line(&text);
+        for line in rest.lines() {
+            self.line(&format!("  {}", one_line(line)));
+        }
         self.depth -= 1;
         self.annotations.push(StepAnnotation {
             level: level.to_owned(),

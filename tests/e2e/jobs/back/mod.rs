@@ -5,7 +5,7 @@ mod again;
 mod attempts;
 mod beside_actdbg;
 mod called;
-mod conversation;
+pub(super) mod conversation;
 mod demo;
 mod edits;
 mod edits_of_kinds;

@@ -441,7 +441,7 @@ fn s1_f5_checkpoints_of_chosen_steps() {
             .as_str()
             .is_some_and(|said| said.contains("without a checkpoint: 'Two'"))
     );
-    assert_eq!(job.end().0, Some(0));
+    assert_eq!(job.end().0, Some(1));
     let output = world.run([
         "job",
         "debug",

@@ -325,7 +325,11 @@ fn checkpoints(session: &JobSession) -> String {
     });
     let lines: Vec<String> = lines.collect();
     if lines.is_empty() {
-        return "There are no checkpoints: no step has run.".to_owned();
+        return if session.points().has_passed() {
+            "There are no checkpoints: none of the steps that ran is one of --points.".to_owned()
+        } else {
+            "There are no checkpoints: no step has run.".to_owned()
+        };
     }
     lines.join("\n")
 }

@@ -1,0 +1,168 @@
+//! Results of jobs that others need, that a person leaves, and that events start.
+
+use super::back::conversation::Conversation;
+use super::{job, run, workflow, workflow_with};
+use crate::support::finish;
+
+/// Results by the ids of the jobs.
+fn results(report: &serde_json::Value) -> Vec<String> {
+    let jobs = report["jobs"].as_array().expect("jobs").iter();
+    let text = |job: &serde_json::Value, key: &str| job[key].as_str().expect("a text").to_owned();
+    jobs.map(|job| format!("{} {}", text(job, "id"), text(job, "result")))
+        .collect()
+}
+
+/// A job that a person leaves before its end is cancelled, and those that need it do not run.
+#[test]
+fn a_job_that_is_left_is_cancelled() {
+    let text = "on: push\njobs:\n  build:\n    runs-on: ubuntu-latest\n    steps:\n      - name: One\n        run: 'true'\n      - name: Two\n        run: exit 1\n  deploy:\n    needs: build\n    runs-on: ubuntu-latest\n    steps: [{run: 'true'}]\n";
+    for (words, expected) in [
+        ("n\nq\n", "cancelled"),
+        ("", "cancelled"),
+        ("c\nq\n", "failure"),
+        ("c\n", "failure"),
+    ] {
+        let world = workflow(text);
+        let debug = ["--json", "job", "debug", "ci.yml", "-j", "build", "--yes"];
+        let ended = finish(world.backstitch().args(debug), words.as_bytes()).expect_code(1);
+        assert!(
+            ended
+                .stdout
+                .contains(&format!("\"result\": \"{expected}\"")),
+            "{words:?}: {ended}"
+        );
+        let runs = world.json(["job", "list", "--runs"])["runs"].clone();
+        assert_eq!(runs[0]["status"], expected, "{words:?}");
+    }
+    let world = workflow(text);
+    let hold = ["job", "run", "ci.yml", "--yes", "--hold"];
+    let ended = finish(world.backstitch().args(hold), b"b\nq\n")
+        .expect_code(1)
+        .stdout;
+    for line in ["build   cancelled", "left at 'Two'", "deploy  skipped"] {
+        assert!(ended.contains(line), "{line}: {ended}");
+    }
+}
+
+/// A job that calls a workflow is stepped through, also one with a matrix.
+#[test]
+fn called_jobs_of_a_matrix_are_stepped_through() {
+    let text = "on: push\njobs:\n  build:\n    strategy: {matrix: {v: [1, 2]}}\n    uses: ./.github/workflows/called.yml\n";
+    let called = "on: workflow_call\njobs:\n  in:\n    runs-on: ubuntu-latest\n    steps:\n      - name: One\n        run: echo one > one\n";
+    let world = workflow_with(text, &[(".github/workflows/called.yml", called)]);
+    let mut talk = Conversation::begin(&world);
+    assert_eq!(talk.stop("n"), "end");
+    assert_eq!(talk.stop("b"), "before One");
+    talk.end();
+}
+
+/// `failure()` and `success()` ask for all jobs above, as on GitHub.
+#[test]
+fn conditions_of_jobs_ask_for_all_jobs_above() {
+    let one = "    runs-on: ubuntu-latest\n    steps: [{run: 'true'}]\n";
+    let text = format!(
+        "on: push\njobs:\n  f:\n    runs-on: ubuntu-latest\n    steps: [{{run: 'false'}}]\n  d:\n    needs: f\n{one}  d2:\n    needs: d\n    if: failure()\n{one}  s:\n    if: false\n{one}  b:\n    needs: s\n    if: always()\n{one}  c:\n    needs: b\n{one}"
+    );
+    let world = workflow(&text);
+    let ran = run(&world, &[]);
+    assert_eq!(
+        results(&ran.report),
+        [
+            "f failure",
+            "d skipped",
+            "d2 success",
+            "s skipped",
+            "b success",
+            "c skipped"
+        ]
+    );
+}
+
+/// `CI` is true where nobody sets it otherwise.
+#[test]
+fn ci_can_be_set() {
+    let steps = "
+- run: echo $CI > one
+- env: {CI: step}
+  run: echo $CI > two
+- run: echo CI=file >> $GITHUB_ENV
+- run: echo $CI > three";
+    let world = workflow(&job(steps));
+    let ran = run(&world, &[]);
+    assert_eq!(
+        ["one", "two", "three"].map(|file| ran.file(file)),
+        ["true\n", "step\n", "file\n"]
+    );
+    let text = job("- run: echo $CI > one").replace("jobs:", "env: {CI: false}\njobs:");
+    let world = workflow(&text);
+    assert_eq!(run(&world, &[]).file("one"), "false\n");
+}
+
+/// Inputs are those of their event alone. Those that are given choose it.
+#[test]
+fn inputs_belong_to_their_event() {
+    let text = "on:\n  push:\n  workflow_dispatch:\n    inputs:\n      deploy: {type: boolean, default: true}\n      to: {type: string, required: true}\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: echo \"${{ github.event_name }} ${{ inputs.deploy }} ${{ inputs.to }}\" > seen\n";
+    let world = workflow(text);
+    assert_eq!(run(&world, &[]).file("seen"), "push  \n");
+    let given = run(&world, &["--input", "to=x"]);
+    assert_eq!(given.file("seen"), "workflow_dispatch true x\n");
+    for (arguments, reason) in [
+        (
+            &["--event", "push", "--input", "to=x"][..],
+            "the event push has no inputs",
+        ),
+        (
+            &["--event", "workflow_dispatch"],
+            "--input to=VALUE is missing",
+        ),
+        (
+            &["--matrix", "a=1"],
+            "--matrix: .github/workflows/ci.yml has no matrix",
+        ),
+    ] {
+        let refused = world.run([&["job", "run", "ci.yml"][..], arguments].concat());
+        let refused = refused.expect_code(2);
+        assert!(refused.stderr.contains(reason), "{refused}");
+    }
+}
+
+/// A file that cannot be read is listed with its reason, beside the others.
+#[test]
+fn an_unreadable_workflow_does_not_hide_the_others() {
+    let world = workflow(&job("- run: 'true'"));
+    world.write(".github/workflows/binary.yml", b"\xff\xfe\x00");
+    world.symlink("nowhere", ".github/workflows/dangling.yml");
+    let listed = world.run(["job", "list"]).expect_code(1).stdout;
+    for part in [
+        "binary.yml is not UTF-8",
+        "dangling.yml cannot be read",
+        "build  line 3",
+    ] {
+        assert!(listed.contains(part), "{part}: {listed}");
+    }
+    let refused = world.run(["job", "run", "dangling.yml"]).expect_code(1);
+    assert!(
+        refused.stderr.contains("dangling.yml cannot be read"),
+        "{refused}"
+    );
+}
+
+/// The time in which a step was frozen does not count, also where it is killed then.
+#[test]
+fn a_frozen_step_that_is_killed_has_not_timed_out() {
+    let world = workflow(&job(
+        "- name: Slow\n  timeout-minutes: 0.02\n  run: |\n    touch ready\n    sleep 60",
+    ));
+    let mut talk = Conversation::begin(&world);
+    talk.tell("n");
+    talk.until_file("ready");
+    talk.ask("pause");
+    let since = std::time::Instant::now();
+    while since.elapsed() < std::time::Duration::from_millis(1_300) {
+        std::thread::yield_now();
+    }
+    let killed = talk.ask(":kill");
+    let reason = killed["reason"].as_str().unwrap_or_default();
+    assert!(!reason.contains("timed out"), "{killed:#}");
+    talk.end();
+}
