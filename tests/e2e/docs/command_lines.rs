@@ -20,8 +20,13 @@ const PLACEHOLDERS: [(&str, &str); 5] = [
 ];
 
 /// Parts of lines that no world here can carry out, with their exit status and the reason.
-const REFUSED: [(&str, i32, &str); 7] = [
+const REFUSED: [(&str, i32, &str); 8] = [
     ("backstitch job rm ci-build-3", 3, "it names a run"),
+    (
+        "backstitch job debug ci.yml -j build",
+        1,
+        "nobody gives it words, so the job is left",
+    ),
     (
         "backstitch job debug --resume",
         3,

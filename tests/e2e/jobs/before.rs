@@ -233,3 +233,46 @@ fn runs_of_other_projects_stay() {
     let removed = run_in("one", &["rm", "--all", "--everywhere"]).stdout;
     assert_eq!(removed, "Removed 1 run.\n");
 }
+
+/// Another repository of a checkout comes from a directory that the user names.
+#[test]
+fn another_repository_comes_from_a_directory() {
+    let world = workflow(&job(
+        "- uses: actions/checkout@v4\n  with: {repository: acme/other, path: in}",
+    ));
+    world.write("other/file", "text\n");
+    for words in [
+        &["init", "-q"][..],
+        &["add", "-A"],
+        &["commit", "-q", "-m", "start"],
+    ] {
+        world.git_ok([&["-C", "other"][..], words].concat());
+    }
+    let ran = world.run(["job", "run", "ci.yml"]).expect_code(1);
+    let next = "clone it, and name its directory by --action acme/other=DIR";
+    assert!(ran.stdout.contains(next), "{ran}");
+    let ran = run(&world, &["--action", "acme/other=other"]);
+    assert_eq!(ran.result(), "success", "{:#}", ran.report);
+    assert_eq!(ran.file("in/file"), "text\n");
+}
+
+/// A step that runs alone has its parts listed alone.
+#[test]
+fn parts_of_a_step_alone_are_listed() {
+    let world = workflow(&job(
+        "- uses: actions/setup-node@v4\n  with: {node-version: 999}\n- uses: acme/lint@v2\n- id: here\n  run: true || git push\n- run: true || sudo make",
+    ));
+    let all = told(&world.run(["job", "run", "ci.yml", "--missing-actions", "skip"]));
+    assert!(
+        all[0].contains("Node 999 is not on this machine"),
+        "{all:?}"
+    );
+    assert!(all.len() == 5, "{all:?}");
+    let alone = ["job", "run", "ci.yml", "-j", "build", "--step"];
+    assert_eq!(
+        told(&world.run([&alone[..], &["here"]].concat())),
+        Vec::<String>::new()
+    );
+    let lint = told(&world.run([&alone[..], &["2"]].concat()));
+    assert_eq!(lint, ["build: the action acme/lint@v2 (line 8) is absent"]);
+}

@@ -144,6 +144,14 @@ impl From<String> for BuiltinError {
     }
 }
 
+/// `1 file` or `3 files`.
+fn file_count(count: usize) -> String {
+    match count {
+        1 => "1 file".to_owned(),
+        count => format!("{count} files"),
+    }
+}
+
 impl Builtin {
     /// The action with this `owner/name`, or `owner/name/path`.
     pub fn find(name: &str) -> Option<Builtin> {

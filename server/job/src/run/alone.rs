@@ -1,4 +1,4 @@
-//! One step alone: outputs of the parts that do not run.
+//! The parts of a workflow that run, and one step alone: outputs of the parts that do not run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +9,8 @@ use crate::template::{TemplateToken, TokenKind};
 use crate::workflow::{Body, StepAction, WorkflowJob, WorkflowStep};
 
 use super::chosen::step_matches;
+use super::listing::{JobListing, WorkflowListing};
+use super::tool_versions::ToolVersions;
 use super::whole::{Needs, WorkflowSetup};
 
 /// Outputs of a part that does not run, by the id of its step or job.
@@ -30,6 +32,32 @@ struct UsedOutput {
 }
 
 impl WorkflowSetup {
+    /// The jobs that run, with what is absent, refused and reaches out. A step that runs alone has its parts alone.
+    pub fn listings(&self) -> Vec<JobListing> {
+        let (file, root) = (&self.workflow.file, &self.repository.root);
+        let mut versions = ToolVersions::new(&self.options.actions, &self.repository);
+        let mut listing = WorkflowListing::of(file, &self.text, root, &self.options.actions);
+        listing.add_absent(versions.missing(file, &self.text));
+        let running: Vec<&str> = self
+            .jobs()
+            .iter()
+            .map(|job| job.id.value.as_str())
+            .collect();
+        listing
+            .jobs
+            .retain(|job| running.contains(&job.id.as_str()));
+        let alone = self.step_alone().and_then(|(job, only)| step_of(job, only));
+        if let Some(step) = alone {
+            let lines = step.range.start.line..=step.range.end.line;
+            for job in &mut listing.jobs {
+                for parts in [&mut job.absent, &mut job.refused, &mut job.reaching] {
+                    parts.retain(|part| lines.contains(&part.line));
+                }
+            }
+        }
+        listing.jobs
+    }
+
     /// Jobs that stand as successful, as one step of another job runs alone.
     pub(super) fn needs_of_step_alone(&self) -> Needs {
         let given = |job: &WorkflowJob| {

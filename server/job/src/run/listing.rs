@@ -113,7 +113,7 @@ impl WorkflowListing {
 }
 
 /// The jobs of a workflow, in the order of the file. Each has the parts of workflows and actions that it uses.
-pub fn jobs_of(workflow: &Workflow, root: &Path, actions: &ActionSources) -> Vec<JobListing> {
+fn jobs_of(workflow: &Workflow, root: &Path, actions: &ActionSources) -> Vec<JobListing> {
     let used = UsedFiles {
         root,
         actions,

@@ -39,7 +39,7 @@ pub use chosen::step_matches;
 pub use facts::{RunNames, WorkflowEvent, github, runner, system};
 pub use job::{EarlyEnd, JobRun, JobSetup, RunOptions};
 pub use kept::{KeptJob, KeptSecrets, RunClose, RunProcess};
-pub use listing::{JobListing, LineText, MatrixListing, WorkflowListing, jobs_of};
+pub use listing::{JobListing, LineText, MatrixListing, WorkflowListing};
 pub use live::{LiveJob, LiveStop};
 pub use open::ReachedOut;
 pub use pending::PendingStep;

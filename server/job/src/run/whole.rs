@@ -104,14 +104,8 @@ impl WorkflowSetup {
             .map_err(|reason| self.masks.apply(&reason))
     }
 
-    /// Ids of the jobs to run, each after those that it needs.
-    pub fn job_ids(&self) -> Vec<String> {
-        let jobs = self.jobs().into_iter();
-        jobs.map(|job| job.id.value.clone()).collect()
-    }
-
     /// The jobs to run, each after those that it needs.
-    fn jobs(&self) -> Vec<&WorkflowJob> {
+    pub(super) fn jobs(&self) -> Vec<&WorkflowJob> {
         let mut all: Vec<&WorkflowJob> = Vec::new();
         let chosen = self
             .workflow

@@ -23,10 +23,11 @@ impl JobSession {
         let steps = self.run.state_mut().steps.entry(String::new()).or_default();
         let known: Vec<String> = steps.keys().cloned().collect();
         let result = steps.get_mut(step).ok_or_else(|| {
-            format!(
-                "{step}: no step with this id has run; there are: {}",
-                known.join(", ")
-            )
+            let known = match known.as_slice() {
+                [] => "none with an id has run".to_owned(),
+                known => format!("there are: {}", known.join(", ")),
+            };
+            format!("{step}: no step with this id has run; {known}")
         })?;
         result.outputs.set(name, value);
         self.refresh();

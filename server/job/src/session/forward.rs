@@ -46,7 +46,7 @@ impl JobSession {
             return Ok(());
         }
         let StopPlace::Before(first) = &self.stop else {
-            return Err("The job has ended: only a step back leads on.".to_owned());
+            return Err("The job has ended. Step back with `b`: steps after that place, new ones too, run then.".to_owned());
         };
         let depth = first.depth();
         self.go(way, depth, None)

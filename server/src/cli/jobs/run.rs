@@ -16,7 +16,7 @@ use backstitch_job::place::prune;
 use backstitch_job::report::RunReport;
 use backstitch_job::repository::ProjectRepository;
 use backstitch_job::run::{
-    JobDriver, MissingActions, RunOptions, WorkflowEnd, WorkflowSetup, jobs_of,
+    ActionSources, JobDriver, MissingActions, RunOptions, WorkflowEnd, WorkflowSetup,
 };
 use backstitch_job::state::StepOutcome;
 use backstitch_job::step::mask::Masks;
@@ -81,19 +81,12 @@ pub fn run_driven(
     for line in setup.take_outputs_of_runs() {
         out.note("note", &line);
     }
-    let mut chosen = jobs_of(
-        &setup.workflow,
-        &setup.repository.root,
-        &setup.options.actions,
-    );
-    let running = setup.job_ids();
-    chosen.retain(|job| running.contains(&job.id));
     let said = Announcement {
         yes: args.yes,
         event: args.event.as_deref(),
         names_variables: !args.inherit_env.is_empty(),
     };
-    if !announce(&said, &setup, &chosen, out)? {
+    if !announce(&said, &setup, &setup.listings(), out)? {
         return Err(CliError::new(ExitKind::Declined, "nothing has run")
             .hint("look at these lines in the workflow; `--yes` runs it without the question"));
     }
@@ -204,6 +197,7 @@ fn setup_of(
         .map(|text| pair_of("--matrix", text))
         .collect::<CliResult<_>>()?;
     let given = outputs_of(args)?;
+    let actions = setting::action_sources(&args.actions)?;
     let event = event_of(args, &repository, &workflow)?;
     let token = secrets
         .get("GITHUB_TOKEN")
@@ -227,7 +221,7 @@ fn setup_of(
             inherit: inherited(args, config),
         },
         options: RunOptions {
-            actions: setting::action_sources(&args.actions)?,
+            actions: actions.clone(),
             missing_actions: match args.missing_actions.unwrap_or_else(|| config.choice()) {
                 AbsentActions::Fail => MissingActions::Fail,
                 AbsentActions::Skip => MissingActions::Skip,
@@ -237,6 +231,7 @@ fn setup_of(
                     CheckoutWord::Worktree => CheckoutMode::Worktree,
                     CheckoutWord::Head => CheckoutMode::Head,
                 },
+                repositories: directories(&actions),
                 host: Host::of_process(),
                 ..BuiltinOptions::default()
             },
@@ -256,6 +251,14 @@ fn setup_of(
         repository: Arc::new(repository),
         workflow: Arc::new(workflow),
     })
+}
+
+/// Directories of actions, which stand for repositories, too.
+fn directories(actions: &ActionSources) -> Vec<(String, PathBuf)> {
+    let named = actions.named.iter();
+    named
+        .filter_map(|(name, dir)| Some((name.clone(), dir.clone()?)))
+        .collect()
 }
 
 /// The command line of this program that supervises a step.

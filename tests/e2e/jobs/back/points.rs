@@ -274,7 +274,7 @@ fn s1_013_no_checkpoint_at_the_end() {
     let before = facts(&mut talk);
     assert_eq!(before.2.len(), 2);
     for word in ["n", "s", "o", "c"] {
-        let warning = "error: The job has ended: only a step back leads on.";
+        let warning = "error: The job has ended. Step back with `b`: steps after that place, new ones too, run then.";
         assert_eq!(talk.stop(word), warning, "{word}");
     }
     assert_eq!(talk.stop("w"), "end");
@@ -321,7 +321,7 @@ fn s1_014_one_checkpoint_for_each_step_that_begins() {
         ("c", "end", 1),
         (
             "c",
-            "error: The job has ended: only a step back leads on.",
+            "error: The job has ended. Step back with `b`: steps after that place, new ones too, run then.",
             0,
         ),
         ("r", "before One", 0),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::super::copy::{Directories, copy_file};
 use super::super::target::{absolute, check_allowed};
-use super::super::{ActionCall, ActionResult};
+use super::super::{ActionCall, ActionResult, file_count};
 use super::WRITE_ONCE;
 use super::store::{self, Artifact};
 use crate::glob::name_matches;
@@ -55,9 +55,9 @@ pub(in super::super) fn run(call: &mut ActionCall<'_>) -> Result<ActionResult, S
             )
         })?;
         call.say(&format!(
-            "Artifact {}: {} files in {}",
+            "Artifact {}: {} in {}",
             artifact.name,
-            artifact.files,
+            file_count(artifact.files),
             dir.display()
         ));
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::copy::is_plain_file;
 use super::super::target::check_allowed;
-use super::super::{ActionCall, ActionResult};
+use super::super::{ActionCall, ActionResult, file_count};
 use super::WRITE_ONCE;
 use super::store::{self, ArtifactFile};
 use crate::glob::{FollowLinks, Globs, SearchRules};
@@ -89,8 +89,8 @@ fn put(
     }
     let artifact = store::put(dir, name, &files).map_err(failed)?;
     call.say(&format!(
-        "Artifact {name} has {} files with {} bytes. It is in {}.",
-        artifact.files,
+        "Artifact {name} has {} with {} bytes. It is in {}.",
+        file_count(artifact.files),
         artifact.size,
         artifact.files_dir().display()
     ));

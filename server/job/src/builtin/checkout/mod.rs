@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::copy::below_workspace;
 use super::inputs::Inputs;
-use super::{ActionCall, ActionResult, CheckoutMode};
+use super::{ActionCall, ActionResult, CheckoutMode, file_count};
 use crate::place::{RunPlace, create_private, empty_tree, remove_tree};
 use crate::repository::ProjectRepository;
 use materialize::materialize;
@@ -94,7 +94,7 @@ fn mapped(call: &ActionCall<'_>, name: &str, wanted: &str) -> Result<ProjectRepo
     let found = directory(&format!("{name}@{wanted}")).or_else(|| directory(name));
     let Some((_, dir)) = found else {
         return Err(format!(
-            "the repository {name} is not on this machine, and nothing is downloaded: clone it and name its directory for {name}"
+            "the repository {name} is not on this machine, and nothing is downloaded: clone it, and name its directory by --action {name}=DIR"
         ));
     };
     ProjectRepository::of(dir)
@@ -147,9 +147,9 @@ fn summary(source: &ProjectRepository, revision: &Revision, changes: &Changes) -
         format!("not committed: {}", parts.join(", "))
     };
     format!(
-        "Working tree of {} at {place}: {} files; {uncommitted}.",
+        "Working tree of {} at {place}: {}; {uncommitted}.",
         source.root.display(),
-        changes.files
+        file_count(changes.files)
     )
 }
 

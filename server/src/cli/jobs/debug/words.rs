@@ -455,5 +455,8 @@ fn index(text: &str) -> Option<usize> {
 
 fn pair(text: &str) -> Result<(&str, &str), String> {
     let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
-    pair.ok_or_else(|| format!("{text}: write NAME=VALUE"))
+    pair.ok_or_else(|| match text {
+        "" => "No variable is named: write NAME=VALUE.".to_owned(),
+        text => format!("{text}: write NAME=VALUE"),
+    })
 }
