@@ -299,15 +299,18 @@ fn times_and_modes_of_a_run_stay_touched_until_they_are_recorded() {
     assert_eq!(late(&mut s), [""; 0]);
 }
 
-/// A recorder that has seen an empty directory go while a call is open no longer names it. The end of the call knows that it is gone:
-/// a later rewind to that moment does not make it.
+/// A recorder that has seen a private empty directory go while a call is open no longer names it. The end of the call knows that it
+/// is gone: a later rewind to that moment does not make it.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_directory_that_went_while_a_call_was_open_is_not_forgotten() {
     use super::{Recorder, Recording};
     use crate::worktree::cookie;
+    use std::os::unix::fs::PermissionsExt as _;
     let mut s = Scene::new(&[("a.txt", "a\n")]);
     std::fs::create_dir(s.root.join("empty")).expect("made");
+    let private = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(s.root.join("empty"), private).expect("a mode");
     s.shell(|_| ());
     let (store, root) = (s.engine.store.dir.clone(), s.engine.here.root);
     let until_nothing_is_touched = || {
@@ -323,7 +326,7 @@ fn a_directory_that_went_while_a_call_was_open_is_not_forgotten() {
         std::fs::remove_dir(root.join("empty")).expect("removed");
         until_nothing_is_touched();
     });
-    s.edit("empty/new.txt", "new\n");
+    s.shell(|root| std::fs::write(root.join("b.txt"), "b\n").expect("written"));
     s.rewind("@~1");
     assert!(!s.root.join("empty").exists());
 }
