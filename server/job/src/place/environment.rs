@@ -14,8 +14,8 @@ use super::{
     RunPlace, WithPath, cargo_home, create_private, python, rustup_home, shims, write_for_run,
 };
 
-/// Scheme that no program knows: git leads pushes there.
-pub const NO_PUSH: &str = "backstitch-no-push://";
+/// A place that cannot be, to which git leads pushes: its error names it.
+pub const NO_PUSH: &str = "/dev/null/backstitch-no-push/a-job-run-here-pushes-nowhere/";
 
 /// Variables of the user that a run keeps. Names of proxies and certificates are here, since without them no network is reached.
 const KEPT: [&str; 26] = [

@@ -3,6 +3,7 @@
 mod cargo_home;
 pub mod environment;
 mod host;
+mod numbers;
 mod python;
 pub mod reach;
 mod record;
@@ -17,6 +18,7 @@ use std::io::{self, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+pub(crate) use record::SECRETS;
 pub use record::{RunEntry, RunRecord, RunStatus, holder, list, prune, remove};
 pub(crate) use remove::{empty_tree, remove_tree};
 pub(crate) use shims::{corepack_script, write_program};
@@ -124,7 +126,7 @@ impl RunPlace {
         let jobs_dir = jobs_dir.canonicalize().with_path(jobs_dir)?;
         let _jobs = jobs_lock(&jobs_dir)?;
         let prefix = format!("{}-{}", plain_name(file_stem(workflow)), plain_name(job));
-        let mut number = last_number(&jobs_dir, &prefix)? + 1;
+        let mut number = numbers::last_number(&jobs_dir, &prefix)? + 1;
         let (id, dir) = loop {
             let id = format!("{prefix}-{number}");
             let dir = jobs_dir.join(&id);
@@ -252,20 +254,6 @@ fn lock_file(dir: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true).mode(0o600);
     options.open(&file).with_path(&file)
-}
-
-/// The highest number of a run with this prefix, or 0.
-fn last_number(jobs_dir: &Path, prefix: &str) -> io::Result<u64> {
-    let mut last = 0;
-    for entry in fs::read_dir(jobs_dir).with_path(jobs_dir)? {
-        let name = entry.with_path(jobs_dir)?.file_name();
-        let number = name
-            .to_str()
-            .and_then(|name| name.strip_prefix(prefix)?.strip_prefix('-'))
-            .and_then(|number| number.parse().ok());
-        last = last.max(number.unwrap_or(0));
-    }
-    Ok(last)
 }
 
 /// `ci` of `.github/workflows/ci.yml`.

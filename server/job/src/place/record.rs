@@ -14,9 +14,12 @@ use crate::state::EnvVariables;
 
 use super::remove::remove_tree;
 use super::write::{WithPath, write_durably};
-use super::{CACHES, jobs_lock, lock_file};
+use super::{CACHES, jobs_lock, lock_file, numbers};
 
 const FILE: &str = "run.json";
+
+/// The secrets of a run, beside the record.
+pub(crate) const SECRETS: &str = "secrets.json";
 
 /// Time for which the end of a killed process is waited for: programs that it was about to start begin in it.
 const START_TIMEOUT: Duration = Duration::from_secs(2);
@@ -85,11 +88,16 @@ pub struct RunEntry {
 }
 
 impl RunRecord {
-    /// Writes the record durably into the run's directory.
+    /// Writes the record durably into the run's directory. A run that has ended loses its secrets.
     pub fn write(&self, dir: &Path) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         text.push(b'\n');
-        write_durably(&dir.join(FILE), &text)
+        write_durably(&dir.join(FILE), &text)?;
+        if self.status != RunStatus::Running {
+            // only a run that continues needs them
+            let _ = fs::remove_file(dir.join(SECRETS));
+        }
+        Ok(())
     }
 
     fn read(dir: &Path) -> Result<RunRecord, String> {
@@ -190,6 +198,7 @@ pub fn remove(jobs_dir: &Path, id: &str) -> io::Result<()> {
         let reason = format!("the run {id} has not ended: end it, then remove it");
         return Err(io::Error::new(io::ErrorKind::ResourceBusy, reason));
     }
+    numbers::note_removed(jobs_dir, id);
     let removed = jobs_dir.join(format!("{REMOVED}{id}-{}", std::process::id()));
     fs::rename(&dir, &removed).with_path(&dir)?;
     drop(jobs);

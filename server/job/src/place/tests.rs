@@ -76,6 +76,28 @@ fn racing_runs_have_numbers_of_their_own() {
     assert!(listed.iter().all(|run| !run.is_held && run.record.is_err()));
 }
 
+/// The number of a removed run is not given again, and nothing else shares its numbers.
+#[test]
+fn numbers_are_not_given_twice() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let jobs = dir.path().join("jobs");
+    let repository = project(dir.path());
+    let create = |job| {
+        let place = RunPlace::create(&jobs, "ci.yml", job, &repository).expect("a run");
+        record(&place, 1000).write(&place.dir).expect("written");
+        place.id.clone()
+    };
+    assert_eq!([create("b"), create("b")], ["ci-b-1", "ci-b-2"]);
+    remove(&jobs, "ci-b-2").expect("removed");
+    assert_eq!([create("b"), create("b-2")], ["ci-b-3", "ci-b-2-1"]);
+    for id in ["ci-b-3", "ci-b-1"] {
+        remove(&jobs, id).expect("removed");
+    }
+    assert_eq!(create("b"), "ci-b-4");
+    fs::write(jobs.join("numbers.json"), "[").expect("a damaged file");
+    assert_eq!(create("b"), "ci-b-5");
+}
+
 #[test]
 fn records_are_listed_newest_first_and_damage_is_named() {
     let dir = tempfile::tempdir().expect("a directory");

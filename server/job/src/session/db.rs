@@ -11,14 +11,13 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Transaction, param
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::place::write_durably;
+use crate::place::{SECRETS, write_durably};
 use crate::run::{KeptJob, KeptSecrets};
 
 use super::kept::{KeptStop, RunWork};
 use super::points::{JobPoint, PointList};
 
 const FILE: &str = "run.db";
-const SECRETS: &str = "secrets.json";
 
 /// The form of the tables. A run of another form is not continued.
 const VERSION: i64 = 3;
