@@ -166,3 +166,18 @@ fn a_frozen_step_that_is_killed_has_not_timed_out() {
     assert!(!reason.contains("timed out"), "{killed:#}");
     talk.end();
 }
+
+/// A workflow that others call has its inputs, with their defaults, also when it runs directly.
+#[test]
+fn a_called_workflow_runs_directly_with_its_inputs() {
+    let text = "on:\n  workflow_call:\n    inputs:\n      level: {type: number, default: 3}\n      to: {type: string, required: true}\n      ref: {type: string, default: \"${{ github.ref }}\"}\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: echo \"${{ inputs.level }} ${{ inputs.to }} ${{ inputs.ref }}\" > seen\n";
+    let world = workflow(text);
+    let ran = run(&world, &["--input", "to=x", "--input", "ref=r"]);
+    assert_eq!(ran.file("seen"), "3 x r\n");
+    for (given, missing) in [("ref=r", "to"), ("to=x", "ref")] {
+        let output = world.run(["job", "run", "ci.yml", "--yes", "--input", given]);
+        assert_eq!(output.code, 2, "{output:?}");
+        let expected = format!("--input {missing}=VALUE is missing");
+        assert!(output.stderr.contains(&expected), "{}", output.stderr);
+    }
+}

@@ -76,6 +76,21 @@ fn continue_on_error_and_timeouts() {
     assert!(reason.contains("timed out"), "{reason}");
 }
 
+/// The time of a job is over in a step: that step is cancelled, as on GitHub, and says whose time it was.
+#[test]
+fn a_job_whose_time_is_over_is_cancelled() {
+    let text = job("- {id: slow, run: sleep 60}\n- {id: last, if: always(), run: echo > seen}");
+    let text = text.replace("    steps:", "    timeout-minutes: 0.02\n    steps:");
+    let ran = run(&workflow(&text), &[]);
+    assert_eq!(ran.result(), "cancelled", "{:#}", ran.report);
+    assert_eq!(
+        ran.outcomes(),
+        ["Run sleep 60 cancelled", "Run echo > seen success"]
+    );
+    let reason = ran.step("slow")["reason"].as_str().expect("a reason");
+    assert!(reason.contains("timeout-minutes of the job"), "{reason}");
+}
+
 #[test]
 fn shells_and_directories() {
     let world = workflow(

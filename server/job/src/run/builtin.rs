@@ -119,7 +119,7 @@ pub(super) fn builtin_ended(
     let builtin = call.builtin;
     if ending != ProgramEnding::Exited(0) {
         builtin.clean_up(&run.setup.place, &run.setup.repository, &call.inputs);
-        let (outcome, reason) = outcome_of(ending);
+        let (outcome, reason) = outcome_of(ending, run.deadline);
         return Ran {
             outcome,
             reason,

@@ -96,8 +96,11 @@ pub(super) struct Prepared {
 /// Makes the program of a step from its variables. The error is a sentence.
 pub(super) type ProgramOf<'a> = dyn Fn(&Layers) -> Result<Prepared, String> + 'a;
 
-/// The outcome of a step whose program has ended so, with the reason.
-pub(super) fn outcome_of(ending: ProgramEnding) -> (StepOutcome, Option<String>) {
+/// The outcome of a step whose program has ended so, with the reason. `job_deadline`: the end of the job's own time.
+pub(super) fn outcome_of(
+    ending: ProgramEnding,
+    job_deadline: Option<Instant>,
+) -> (StepOutcome, Option<String>) {
     match ending {
         ProgramEnding::Exited(0) => (StepOutcome::Success, None),
         ProgramEnding::Exited(code) => (
@@ -113,6 +116,11 @@ pub(super) fn outcome_of(ending: ProgramEnding) -> (StepOutcome, Option<String>)
                 )),
             )
         }
+        // as on GitHub, where the job is cancelled then
+        ProgramEnding::TimedOut if job_deadline.is_some_and(|at| at <= Instant::now()) => (
+            StepOutcome::Cancelled,
+            Some("The operation was canceled: the timeout-minutes of the job are over.".to_owned()),
+        ),
         ProgramEnding::TimedOut => (
             StepOutcome::Failure,
             Some("The action has timed out: its timeout-minutes are over.".to_owned()),

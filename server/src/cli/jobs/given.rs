@@ -18,6 +18,9 @@ use super::options::JobRunArgs;
 /// The event whose inputs the user gives.
 const DISPATCH: &str = "workflow_dispatch";
 
+/// The trigger of a workflow that others call. Run directly it has inputs, too.
+const CALL: &str = "workflow_call";
+
 pub fn pair_of(option: &str, text: &str) -> CliResult<(String, String)> {
     let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
     let (name, value) = pair.ok_or_else(|| {
@@ -60,38 +63,31 @@ pub struct GivenOutputs {
     pub jobs: BTreeMap<String, EnvVariables>,
 }
 
-/// Inputs of `workflow_dispatch`, with the types that the workflow declares (J19).
+/// Inputs of an event that has some, with the types that the workflow declares (J19).
 pub fn inputs_of(args: &JobRunArgs, workflow: &Workflow) -> CliResult<Dict> {
     let event = event_name(args, workflow);
-    if event != DISPATCH {
-        return if args.inputs.is_empty() {
-            Ok(Dict::default())
-        } else {
-            Err(
+    let declared = match (event.as_str(), &workflow.call) {
+        (DISPATCH, _) => workflow.dispatch_inputs.as_slice(),
+        (CALL, Some(call)) => call.inputs.as_slice(),
+        _ if args.inputs.is_empty() => return Ok(Dict::default()),
+        _ => {
+            return Err(
                 CliError::usage(format!("--input: the event {event} has no inputs"))
-                    .hint(format!("leave `--event` out, or name {DISPATCH}")),
-            )
-        };
-    }
+                    .hint(format!("leave `--event` out, or name {DISPATCH} or {CALL}")),
+            );
+        }
+    };
     let mut given: BTreeMap<String, String> = BTreeMap::new();
     for text in &args.inputs {
         let (name, value) = pair_of("--input", text)?;
-        if !workflow
-            .dispatch_inputs
-            .iter()
-            .any(|input| input.name == name)
-        {
-            let known: Vec<&str> = workflow
-                .dispatch_inputs
-                .iter()
-                .map(|input| input.name.as_str())
-                .collect();
+        if !declared.iter().any(|input| input.name == name) {
+            let known: Vec<&str> = declared.iter().map(|input| input.name.as_str()).collect();
             return Err(CliError::usage(format!(
                 "--input {name}: {} declares no such input",
                 workflow.file
             ))
             .hint(if known.is_empty() {
-                "declare it below `workflow_dispatch`, or leave the option out".to_owned()
+                format!("declare it below `{event}`, or leave the option out")
             } else {
                 format!("its inputs: {}", known.join(", "))
             }));
@@ -99,20 +95,24 @@ pub fn inputs_of(args: &JobRunArgs, workflow: &Workflow) -> CliResult<Dict> {
         given.insert(name, value);
     }
     let mut inputs = Dict::default();
-    for input in &workflow.dispatch_inputs {
-        let default = input.default.as_ref().map(|token| match &token.kind {
-            TokenKind::Text(text) => text.clone(),
-            TokenKind::Bool(value) => value.to_string(),
-            TokenKind::Number(value) => Value::Number(*value).to_text(),
-            _ => String::new(),
-        });
+    for input in declared {
+        let missing = |why: &str| {
+            CliError::usage(format!("--input {}=VALUE is missing: {why}", input.name))
+                .hint("give it a value")
+        };
+        let default = match input.default.as_ref().map(|token| &token.kind) {
+            Some(TokenKind::Text(text)) => Some(text.clone()),
+            Some(TokenKind::Bool(value)) => Some(value.to_string()),
+            Some(TokenKind::Number(value)) => Some(Value::Number(*value).to_text()),
+            Some(TokenKind::Expression(_)) if !given.contains_key(&input.name) => {
+                return Err(missing("its default is an expression"));
+            }
+            Some(_) => Some(String::new()),
+            None => None,
+        };
         let Some(text) = given.remove(&input.name).or(default) else {
             if input.required {
-                return Err(CliError::usage(format!(
-                    "--input {}=VALUE is missing: {} requires this input",
-                    input.name, workflow.file
-                ))
-                .hint("give it a value"));
+                return Err(missing(&format!("{} requires this input", workflow.file)));
             }
             continue;
         };
@@ -160,12 +160,13 @@ fn event_name(args: &JobRunArgs, workflow: &Workflow) -> String {
         .iter()
         .map(|(event, _)| event.value.as_str())
         .collect();
-    let wanted = if args.inputs.is_empty() {
-        "push"
+    let wanted: &[&str] = if args.inputs.is_empty() {
+        &["push"]
     } else {
-        DISPATCH
+        &[DISPATCH, CALL]
     };
-    let of_workflow = known.iter().find(|event| **event == wanted);
+    let mut wanted = wanted.iter();
+    let of_workflow = wanted.find(|event| known.contains(event));
     let given = args.event.as_deref();
     given
         .or(of_workflow.or(known.first()).copied())

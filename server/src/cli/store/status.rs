@@ -183,7 +183,9 @@ fn status_rows(status: &Status, paint: Paint) -> String {
     let head = status
         .head
         .map_or_else(|| "nothing recorded yet".to_owned(), |id| id.to_string());
-    row("at", format!("{head} on {}", render::clean(&status.branch)));
+    // git's branch may have another name
+    let branch = render::clean(&status.branch);
+    row("at", format!("{head} on the history's branch {branch}"));
     let counts = [
         (status.nodes, "checkpoint", "checkpoints"),
         (status.turns, "turn", "turns"),
