@@ -59,12 +59,20 @@ impl Paint {
 }
 
 fn date(time: i64) -> String {
+    local(time, "%Y-%m-%d")
+}
+
+/// Formats the time of day, as `14:03:07`, in the user's zone. `time`: microseconds since 1970, UTC.
+pub fn clock(time: i64) -> String {
+    local(time, "%H:%M:%S")
+}
+
+fn local(time: i64, format: &str) -> String {
     jiff::Timestamp::from_microsecond(time).map_or_else(
         |_| "unknown time".to_owned(),
         |time| {
-            time.to_zoned(jiff::tz::TimeZone::system())
-                .strftime("%Y-%m-%d")
-                .to_string()
+            let time = time.to_zoned(jiff::tz::TimeZone::system());
+            time.strftime(format).to_string()
         },
     )
 }

@@ -35,7 +35,7 @@ mod uses;
 mod whole;
 
 pub use additions::{SeenWorkflow, WorkflowAdditions};
-pub use chosen::step_matches;
+pub use chosen::{plain_name, step_matches};
 pub use facts::{RunNames, WorkflowEvent, github, runner, system};
 pub use job::{EarlyEnd, JobRun, JobSetup, RunOptions};
 pub use kept::{KeptJob, KeptSecrets, RunClose, RunProcess};

@@ -179,20 +179,35 @@ impl StandingJob {
     }
 
     /// Steps of the frame that have not run, with their places.
-    pub fn places_ahead(&self) -> Vec<(usize, WorkflowStep)> {
+    pub fn places_ahead(&self) -> Vec<(Vec<usize>, WorkflowStep)> {
         let Some(frame) = self.run.frames.last() else {
             return Vec::new();
         };
         let all = frame.steps.iter().enumerate().skip(frame.next);
-        all.map(|(place, step)| (place, step.clone())).collect()
+        let path = |place| [frame.path.as_slice(), &[place]].concat();
+        all.map(|(place, step)| (path(place), step.clone()))
+            .collect()
     }
 
-    /// Sets PATH as a shell has it: directories before the one that a step finds are directories of the job.
-    pub fn set_path(&mut self, path: &str) {
+    /// Sets a variable for the steps that follow. Of a PATH as a shell has it, directories before the one that a step finds are
+    /// directories of the job. Err: a sentence about a variable that steps have from the runner.
+    pub fn set_for_steps(&mut self, name: &str, value: &str) -> Result<(), String> {
         let open = self.shell_open();
         let files = self.run.command_files(&open);
+        let mut of_files = files.variables().into_iter();
+        let is_fixed = self.run.variables.iter().any(|(fixed, _)| fixed == name)
+            || of_files.any(|(fixed, _)| fixed == name);
+        if is_fixed {
+            return Err(format!(
+                "{name} is not set: the runner sets it for each step."
+            ));
+        }
+        if name != "PATH" {
+            self.run.state.set_variable(name, value);
+            return Ok(());
+        }
         let now = self.run.layers(&open, &[], &files).path();
-        let front = path
+        let front = value
             .strip_suffix(&now)
             .map(|front| front.trim_end_matches(':'));
         if let Some(front) = front {
@@ -202,8 +217,9 @@ impl StandingJob {
             }
         } else {
             self.run.state.path.clear();
-            self.run.state.set_variable("PATH", path);
+            self.run.state.set_variable("PATH", value);
         }
+        Ok(())
     }
 
     /// The step for which a shell command runs: the next one, or the job's end.

@@ -13,10 +13,11 @@ use crate::step::output::{OutputCommands, StepOutput};
 use crate::step::process::{
     OutputSink, ProgramEnding, ProgramLimits, ProgramWait, Ready, RunningProgram, end_orphans,
 };
-use crate::template::{TokenKind, expand_bool, expand_number, expand_text, expand_variables};
+use crate::template::{expand_bool, expand_number, expand_text, expand_variables};
 use crate::workflow::{StepAction, WorkflowStep};
 
 use super::builtin::builtin_ended;
+use super::chosen::{first_line, name_of_action};
 use super::condition::{holds, reason};
 use super::environment::Layers;
 use super::frozen::{AfterProgram, FrozenStep};
@@ -143,25 +144,15 @@ impl JobRun {
         }
     }
 
-    /// The name that people see: that of the file, or `Run …` as on GitHub.
+    /// The name that people see: that of the file, or `Run …`. As on GitHub it is the first line of that.
     pub(super) fn display_name(&self, open: &OpenStep) -> String {
         if let Some(name) = &open.step.name
             && let Ok(name) = expand_text(name, &self.at_step(open))
             && !name.trim().is_empty()
         {
-            return self.setup.masks.apply(&name);
+            return self.setup.masks.apply(first_line(&name));
         }
-        let text = match &open.step.action {
-            StepAction::Run { script, .. } => match &script.kind {
-                TokenKind::Text(text) => text.clone(),
-                TokenKind::Expression(expression) => expression.source.clone(),
-                _ => String::new(),
-            },
-            StepAction::Uses { uses, .. } => uses.value.clone(),
-            StepAction::Background(key) => key.value.clone(),
-        };
-        let line = text.trim_start().lines().next().unwrap_or("").trim_end();
-        self.setup.masks.apply(&format!("Run {line}"))
+        self.setup.masks.apply(&name_of_action(&open.step))
     }
 
     pub(super) fn skip(&mut self, open: &OpenStep, condition: &str) {
@@ -430,7 +421,7 @@ impl JobRun {
                 .set(name, value);
         }
         let outputs = asked.outputs.into_iter().chain(written.outputs).collect();
-        let (outcome, reason) = match outcome_of(ending) {
+        let (outcome, reason) = match outcome_of(ending, self.deadline) {
             (StepOutcome::Success, _) if !errors.is_empty() => {
                 (StepOutcome::Failure, Some(errors.join(" ")))
             }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::report::StepName;
 
 use super::points::JobPoint;
+use super::wanted::WantedStep;
 
 /// A start of a step that has ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -70,11 +71,7 @@ impl StepAttempts {
         let last = self.0.last().map(|attempt| &attempt.step);
         let is_wanted = |step: &StepName| match wanted {
             "" => last.is_some_and(|last| last.path == step.path && last.part == step.part),
-            wanted => {
-                let number = step.path.first().map(|place| place + 1);
-                let is_numbered = step.path.len() == 1 && wanted.parse().ok() == number;
-                step.id == wanted || step.name == wanted || is_numbered
-            }
+            wanted => WantedStep::new(wanted).is(step),
         };
         let all = self.0.iter();
         all.filter(|attempt| is_wanted(&attempt.step)).collect()

@@ -13,9 +13,10 @@ impl JobSession {
     }
 
     /// Sets a variable of the environment for the steps that follow.
-    pub fn set_variable(&mut self, name: &str, value: &str) {
-        self.run.state_mut().set_variable(name, value);
+    pub fn set_variable(&mut self, name: &str, value: &str) -> Result<(), String> {
+        self.run.set_for_steps(name, value)?;
         self.refresh();
+        Ok(())
     }
 
     /// Sets an output of a step that has run.

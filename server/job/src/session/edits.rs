@@ -10,24 +10,24 @@ impl JobSession {
         if matches!(self.stop, StopPlace::Frozen(_)) {
             return Err("A step is frozen: edits are taken up after its end.".to_owned());
         }
-        self.take_up();
-        Ok(!self.notes.is_empty())
+        Ok(self.take_up())
     }
 
-    /// Takes up what the user has changed meanwhile, before a step runs. A frozen step is in the middle, and takes up nothing.
-    pub(super) fn take_up(&mut self) {
+    /// Takes up what the user has changed meanwhile, before a step runs. A frozen step is in the middle, and takes up nothing. True if
+    /// the person was told of something.
+    pub(super) fn take_up(&mut self) -> bool {
         if matches!(self.stop, StopPlace::Frozen(_)) {
-            return;
+            return false;
         }
-        let notes = self.run.take_up_workflow();
-        if !notes.is_empty() && matches!(self.stop, StopPlace::Before(_)) {
+        let of_workflow = self.run.take_up_workflow();
+        if !of_workflow.is_empty() && matches!(self.stop, StopPlace::Before(_)) {
             self.stand();
         }
-        self.notes.extend(notes);
-        match self.seen.take_up(&mut self.run, self.history.engine()) {
-            Ok(notes) => self.notes.extend(notes),
-            Err(reason) => self.notes.push(reason),
-        }
+        let of_sources = self.seen.take_up(&mut self.run, self.history.engine());
+        let of_sources = of_sources.unwrap_or_else(|reason| vec![reason]);
+        let has_notes = !of_workflow.is_empty() || !of_sources.is_empty();
+        self.note_all(of_workflow.into_iter().chain(of_sources));
+        has_notes
     }
 
     /// Parts that edits of the workflow have added, as its file has them now, and to which nobody has agreed. Steps do not run before.
@@ -37,19 +37,15 @@ impl JobSession {
             return None;
         }
         let workflow = self.run.workflow();
-        self.notes.extend(workflow.take_problem());
-        workflow.additions().cloned()
+        let problem = workflow.take_problem();
+        let additions = workflow.additions().cloned();
+        self.note_all(problem);
+        additions
     }
 
     /// Says that a person knows additions.
     pub fn agree(&mut self, added: &WorkflowAdditions) {
         self.run.workflow().agree(added);
-    }
-
-    /// Sentences about edits that were taken up since the last call.
-    pub fn take_notes(&mut self) -> Vec<String> {
-        let notes = std::mem::take(&mut self.notes);
-        notes.iter().map(|note| self.run.mask(note)).collect()
     }
 }
 

@@ -11,6 +11,7 @@ use super::history::seconds_now;
 use super::kept::RunWork;
 use super::points::JobPoint;
 use super::restore::Restored;
+use super::wanted::WantedStep;
 use super::{JobSession, StopPlace};
 
 /// Ways forward.
@@ -198,13 +199,11 @@ impl JobSession {
         Ok(())
     }
 
-    /// Runs the last step once more, with the files as they were before it.
-    pub fn again(&mut self) -> Result<Restored, String> {
+    /// Goes back before the last step, to run it once more.
+    pub fn before_again(&mut self) -> Result<Restored, String> {
         self.points.check_last()?;
         check_agreed(self)?;
-        let restored = self.back(1)?;
-        self.forward(Forward::Over)?;
-        Ok(restored)
+        self.back(1)
     }
 
     /// Runs the last step once more, with the files as they are now, and all else as at its first start.
@@ -220,18 +219,20 @@ impl JobSession {
         self.stood_since(point.at);
         self.run.taken_back(point.ended);
         self.points.restored(place);
-        self.notes.extend(self.run.take_up_workflow());
+        let taken = self.run.take_up_workflow();
+        self.note_all(taken);
         self.stand();
         self.forward(Forward::Over)
     }
 
-    /// Leaves out steps up to one, by its id, its name, or its number from 1. One that is not ahead has its point restored.
+    /// Leaves out steps up to one, by its id, its name, or its number. One that is not ahead has its point restored.
     pub fn go_to(&mut self, wanted: &str) -> Result<Option<Restored>, String> {
         self.take_up();
+        let step = WantedStep::new(wanted);
         let ahead = self.run.places_ahead();
         let found = ahead
             .iter()
-            .position(|(place, step)| crate::run::step_matches(step, *place, wanted));
+            .position(|(path, one)| step.is_ahead(path, one));
         if found.is_some() && matches!(self.stop, StopPlace::Frozen(_)) {
             return Err("A step is frozen: let it continue (c), or end it (:kill), before steps are left out.".to_owned());
         }
@@ -243,15 +244,18 @@ impl JobSession {
             self.stand();
             return Ok(None);
         }
-        let is_one = |point: &JobPoint| {
-            let number = point.step.path.first().map(|place| place + 1);
-            point.depth() == 1
-                && (point.step.id == wanted
-                    || point.step.name == wanted
-                    || wanted.parse() == Ok(number.unwrap_or_default()))
-        };
-        let place = self.points.all().iter().rposition(is_one).ok_or_else(|| {
-            format!("{wanted}: no such step; name it by its id, its name, or its number from 1")
+        // names within a composite action are those of steps beside the next one
+        let beside = ahead.first().map(|(path, _)| path.len());
+        let depths = [beside.unwrap_or(1), 1];
+        let points = self.points.all();
+        let place = depths.into_iter().find_map(|depth| {
+            points
+                .iter()
+                .rposition(|point| point.depth() == depth && step.is(&point.step))
+        });
+        let place = place.or_else(|| points.iter().rposition(|point| step.is(&point.step)));
+        let place = place.ok_or_else(|| {
+            format!("{wanted}: no such step is ahead, or has a checkpoint; name it by its id, its name, or its number from 1, as 4 or 4.2")
         })?;
         self.restore(place).map(Some)
     }

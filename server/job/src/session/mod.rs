@@ -12,6 +12,7 @@ mod history;
 mod keep;
 mod kept;
 mod listing;
+mod notes;
 mod points;
 mod restore;
 mod resume;
@@ -19,6 +20,7 @@ mod shell;
 mod source_merge;
 mod sources;
 mod undo;
+mod wanted;
 
 use std::time::Instant;
 
@@ -26,8 +28,7 @@ use backstitch_core::Engine;
 
 use crate::expr::{self, Value};
 use crate::report::{JobEnd, StepEnd, StepName};
-use crate::run::{EarlyEnd, JobRun, KeptJob, PendingStep, StandingJob};
-use crate::template::TokenKind;
+use crate::run::{EarlyEnd, JobRun, KeptJob, PendingStep, StandingJob, plain_name};
 
 pub use attempts::StepAttempt;
 use attempts::StepAttempts;
@@ -36,6 +37,8 @@ pub use forward::Forward;
 pub use frozen::FrozenStop;
 use history::RunHistory;
 use kept::BeforeRestore;
+pub use notes::NoteListener;
+use notes::SessionNotes;
 pub use points::{JobPoint, PointChoice, PointList};
 pub use restore::{Restored, gap_lines};
 pub use resume::{CannotResume, ResumableRun, is_resumable};
@@ -74,8 +77,7 @@ pub struct JobSession {
     attempts: StepAttempts,
     /// The user's files as they were seen last.
     seen: SeenSources,
-    /// Sentences about edits that were taken up, until they are shown.
-    notes: Vec<String>,
+    notes: SessionNotes,
 }
 
 impl JobSession {
@@ -114,7 +116,7 @@ impl JobSession {
             stood_since: Instant::now(),
             attempts: StepAttempts::default(),
             seen: SeenSources::default(),
-            notes: Vec::new(),
+            notes: SessionNotes::default(),
             run,
         }
     }
@@ -159,10 +161,7 @@ impl JobSession {
             .iter()
             .map(|attempt| attempt.step.name.clone());
         let ahead = self.run.places_ahead().into_iter();
-        let ahead = ahead.filter_map(|(_, step)| match step.name.map(|token| token.kind) {
-            Some(TokenKind::Text(name)) => Some(name),
-            _ => None,
-        });
+        let ahead = ahead.filter_map(|(_, step)| plain_name(&step));
         let mut names: Vec<String> = ran.chain(ahead).collect();
         names.sort();
         names.dedup();

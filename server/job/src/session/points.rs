@@ -103,6 +103,19 @@ impl PointChoice {
         &self.words
     }
 
+    /// Patterns that match none of these names.
+    pub fn without_match(&self, names: &[String]) -> Vec<&str> {
+        let all = self.only.iter().zip(&self.words);
+        let unmatched = all.filter_map(|(word, text)| match word {
+            PointWord::Pattern(pattern) => {
+                let has_match = names.iter().any(|name| pattern.is_match(name));
+                (!has_match).then_some(text.as_str())
+            }
+            PointWord::Expression(_) => None,
+        });
+        unmatched.collect()
+    }
+
     /// True for a step with a point. Err: an expression has no value there.
     pub(super) fn has_point(
         &self,

@@ -84,7 +84,8 @@ impl JobSession {
         let reached = self.run.taken_back(point.ended);
         let (cut, passed) = self.points.restored(place);
         self.cut = cut;
-        self.notes.extend(self.run.take_up_workflow());
+        let taken = self.run.take_up_workflow();
+        self.note_all(taken);
         self.stand();
         self.log(&format!(
             "restored checkpoint [{place}] before '{}'",

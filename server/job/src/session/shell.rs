@@ -20,6 +20,8 @@ pub struct ShellEnd {
     pub reason: Option<String>,
     /// Names of the variables that the command set for the steps that follow.
     pub set: Vec<String>,
+    /// Sentences about variables that it cannot set.
+    pub refused: Vec<String>,
     /// False if the shell could not hand its environment over: nothing of it is set.
     pub is_handed_over: bool,
 }
@@ -41,6 +43,7 @@ impl JobSession {
         let mut end = ShellEnd {
             reason: ran.reason,
             set: Vec::new(),
+            refused: Vec::new(),
             is_handed_over: text.is_some(),
         };
         if ran.outcome == StepOutcome::Success {
@@ -53,12 +56,10 @@ impl JobSession {
             if OWN.contains(&name.as_str()) || was.is_some_and(|(_, was)| was == value) {
                 continue;
             }
-            if name == "PATH" {
-                self.run.set_path(value);
-            } else {
-                self.run.state_mut().set_variable(name, value);
+            match self.run.set_for_steps(name, value) {
+                Ok(()) => end.set.push(name.clone()),
+                Err(reason) => end.refused.push(reason),
             }
-            end.set.push(name.clone());
         }
         for (name, _) in &ran.environment {
             let is_there = pairs.iter().any(|(known, _)| known == name);

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use backstitch_job::run::step_matches;
+use backstitch_job::run::{plain_name, step_matches};
 use backstitch_job::state::EnvVariables;
 use backstitch_job::template::TokenKind;
-use backstitch_job::workflow::{Body, Workflow, WorkflowJob, WorkflowStep};
+use backstitch_job::workflow::{Body, StepAction, Workflow, WorkflowJob, WorkflowStep};
 
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 
@@ -62,6 +62,25 @@ pub fn check_choice(args: &JobRunArgs, workflow: &Workflow) -> CliResult<()> {
     let needs: Vec<&str> = job.needs.iter().map(|need| need.value.as_str()).collect();
     check_parts(&given.steps, &ids, "step", id)?;
     check_parts(&given.jobs, &needs, "needed job", id)
+}
+
+/// Names and ids of the steps of a workflow. None: it has others that are not known before a run, as those of actions.
+pub fn known_names(workflow: &Workflow) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    for job in &workflow.jobs {
+        let Body::Steps(body) = &job.body else {
+            return None;
+        };
+        for step in &body.steps {
+            let may_have_steps = matches!(&step.action, StepAction::Uses { uses, .. } if !uses.value.starts_with("actions/"));
+            if may_have_steps {
+                return None;
+            }
+            names.push(plain_name(step)?);
+            names.push(step.id.clone());
+        }
+    }
+    Some(names)
 }
 
 /// Refuses outputs of parts that the job does not have. `kind`: for people.

@@ -3,10 +3,12 @@
 mod lines;
 mod words;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use backstitch_job::report::{JobEnd, JobName, StepName, StepPart};
+use backstitch_job::repository::ProjectRepository;
 use backstitch_job::run::{JobDriver, JobRun, WorkflowAdditions};
 use backstitch_job::session::{Forward, JobSession, PointChoice, StopPlace};
 use backstitch_protocol::JobStop;
@@ -21,6 +23,7 @@ use crate::terminal::paint::one_line;
 use crate::terminal::questions;
 
 use super::announce::{SeenCommands, added_lines};
+use super::choice::known_names;
 use super::list::{read_workflow, workflow_file};
 use super::options::JobRunArgs;
 use super::run::run_driven;
@@ -100,13 +103,15 @@ pub fn run_stepping(
         )
         .hint("leave the option out, or use `backstitch job run`"));
     }
-    let keep = setting::config(&setting::repository(global)?, global).kept_points();
+    let repository = setting::repository(global)?;
+    let keep = setting::config(&repository, global).kept_points();
     let choice = PointChoice::new(points, keep);
     let choice = choice.map_err(|reason| {
         CliError::usage(format!("--points {reason}")).hint(
             "write a step's name or id, a pattern such as 'test*', or an expression in ${{ }}",
         )
     })?;
+    note_unmatched(&choice, &repository, &args.file, out)?;
     let job = args.job.clone().filter(|_| !holds);
     let (paint, json, yes) = (out.paint, out.json, args.yes);
     let driver_of = move |screen| -> Arc<dyn JobDriver> {
@@ -123,6 +128,36 @@ pub fn run_stepping(
         })
     };
     run_driven(args, Some(&driver_of), global, out)
+}
+
+/// Tells words of --points that no step has.
+fn note_unmatched(
+    choice: &PointChoice,
+    repository: &ProjectRepository,
+    file: &Path,
+    out: &Out,
+) -> CliResult<()> {
+    if choice.words().is_empty() {
+        return Ok(());
+    }
+    let file = workflow_file(repository, file)?;
+    let (name, text) = read_workflow(repository, &file)?;
+    let workflow = backstitch_job::workflow::read(&name, &text).0;
+    let Some(known) = workflow.as_ref().and_then(known_names) else {
+        return Ok(());
+    };
+    for word in choice.without_match(&known) {
+        let named = known.iter().filter(|name| !name.starts_with("__"));
+        let named: Vec<&str> = named.map(String::as_str).collect();
+        out.note(
+            "warning",
+            &format!(
+                "--points {word}: no step of {name} has this name or id; there are: {}",
+                named.join(", ")
+            ),
+        );
+    }
+    Ok(())
 }
 
 /// The driver of a job that begins.
@@ -163,6 +198,10 @@ impl StepTalk {
     /// Reads lines until the person quits, or there are none. The first answer has a text.
     pub fn talk(&self, session: &mut JobSession, text: Option<&str>) -> CliResult<()> {
         let holds = self.holds;
+        if !self.json {
+            let screen = Arc::clone(&self.screen);
+            session.hear_notes(Box::new(move |text| said(&screen, text)));
+        }
         if holds {
             let ran = session.forward(Forward::On);
             if let Err(reason) = session.keep().and(ran) {
@@ -255,7 +294,7 @@ impl StepTalk {
         added.reaching.retain(|command| !seen.has(command));
         let lines = added_lines(&added).into_iter();
         let lines = lines.map(|line| session.job().mask(&line));
-        if self.json || !questions::can_ask() {
+        if self.json {
             notes.extend(lines);
             return Ok(true);
         }
@@ -263,7 +302,7 @@ impl StepTalk {
         if !lines.is_empty() {
             self.write_content(&lines.join("\n"));
         }
-        if added.reaching.is_empty() || self.yes {
+        if added.reaching.is_empty() || self.yes || !questions::can_ask() {
             return Ok(true);
         }
         if !questions::ask("Run it?")? {
@@ -280,8 +319,7 @@ impl StepTalk {
 
     /// Writes a text from outside.
     fn write_content(&self, text: &str) {
-        let mut screen = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
-        screen.said_content(text);
+        said(&self.screen, text);
     }
 
     fn say(&self, text: &str) -> CliResult<()> {
@@ -349,7 +387,7 @@ impl StepTalk {
     /// The line that says where the job stands: `■ before step 4 of 9: Test  attempt 2  checkpoints: 3`.
     fn place_line(&self, session: &JobSession) -> String {
         let number = |name: &StepName| {
-            let place = name.path.first().map_or(0, |place| place + 1);
+            let place = step_number(&name.path);
             let part = match name.part {
                 StepPart::Post => "the post of step",
                 StepPart::Pre | StepPart::Main => "step",
@@ -387,6 +425,18 @@ impl StepTalk {
             self.paint.on(DIM, &about)
         )
     }
+}
+
+/// Shows a text from outside.
+fn said(screen: &Mutex<RunScreen>, text: &str) {
+    let mut screen = screen.lock().unwrap_or_else(PoisonError::into_inner);
+    screen.said_content(text);
+}
+
+/// The number of a step: `4`, or `4.2` within a composite action.
+fn step_number(path: &[usize]) -> String {
+    let numbers: Vec<String> = path.iter().map(|place| (place + 1).to_string()).collect();
+    numbers.join(".")
 }
 
 /// Prints an answer as one line of JSON.

@@ -68,7 +68,10 @@ impl Conversation {
     /// Reads the next answer.
     pub fn answer(&mut self) -> Value {
         let line = self.answers.next().expect("an answer").expect("a line");
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+        let answer = serde_json::from_str(&line);
+        let mut answer = answer.unwrap_or_else(|error| panic!("{error}: {line}"));
+        super::remove_times(&mut answer);
+        answer
     }
 
     /// Writes a line and reads its answer.

@@ -26,6 +26,7 @@ mod story;
 mod terminal;
 mod variables;
 mod walk;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -52,11 +53,25 @@ fn debug(world: &World, lines: &[&str]) -> Debugged {
     let answers = values.collect::<Result<Vec<Value>, _>>();
     let mut answers = answers.unwrap_or_else(|error| panic!("{error}: {output:?}"));
     answers.pop().expect("the end of the job");
+    answers.iter_mut().for_each(remove_times);
     Debugged {
         answers,
         place: super::newest(world),
         code: output.code,
     }
+}
+
+/// Takes the times out of an answer that lists checkpoints.
+fn remove_times(answer: &mut Value) {
+    let Some(said) = answer["said"].as_str() else {
+        return;
+    };
+    let is_time = |text: &str| text.len() == 8 && text.split(':').count() == 3;
+    let lines = said.split('\n').map(|line| match line.rsplit_once("  ") {
+        Some((rest, time)) if rest.contains("] before '") && is_time(time) => rest,
+        _ => line,
+    });
+    answer["said"] = lines.collect::<Vec<_>>().join("\n").into();
 }
 
 impl Debugged {

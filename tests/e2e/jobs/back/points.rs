@@ -145,7 +145,7 @@ fn now() -> i64 {
     i64::try_from(since.expect("a time").as_micros()).expect("a number")
 }
 
-/// Moments of the checkpoints of a run, in the order of the list. No command shows them.
+/// Moments of the checkpoints of a run, in the order of the list.
 fn created(run: &Path) -> Vec<i64> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let conn = Connection::open_with_flags(run.join("run.db"), flags).expect("the run's file");

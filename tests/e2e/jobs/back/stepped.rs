@@ -51,11 +51,13 @@ impl SteppedJob {
     pub fn answer(&mut self) -> Option<Value> {
         let line = self.answers.next()?.ok()?;
         let answer = serde_json::from_str(&line);
-        Some(answer.unwrap_or_else(|error| {
+        let mut answer = answer.unwrap_or_else(|error| {
             // an error of the command has several lines
             let rest: Vec<String> = self.answers.by_ref().map_while(Result::ok).collect();
             panic!("{error}: {line}{}", rest.join(""))
-        }))
+        });
+        super::remove_times(&mut answer);
+        Some(answer)
     }
 
     /// Writes a line, without a wait for its answer.

@@ -116,8 +116,8 @@ fn a_job_of_a_crate_fails_is_mended_and_ends_well() {
     job.expect_next("job> ");
     world.write("src/lib.rs", MENDED);
     job.type_in("c\r");
-    job.expect_next("test result: ok. 2 passed");
     job.expect_next("Your edits were taken up: src/lib.rs.");
+    job.expect_next("test result: ok. 2 passed");
     job.expect_next("at the end of the job");
     job.expect_next("job> ");
     job.type_in(":diff Test 1 2\r");

@@ -8,7 +8,7 @@ use backstitch_job::state::StepOutcome;
 
 use crate::cli::jobs::list::counted;
 use crate::file_changes::FileChange;
-use crate::terminal::paint::one_line;
+use crate::terminal::paint::{clock, one_line};
 
 /// The answer to a line.
 pub enum StepAnswer {
@@ -104,13 +104,20 @@ const WORDS: [StepWord; 25] = [
         names: &[":again"],
         argument: "",
         help: "run the last step again, with the files as they were before it",
-        act: |session, _| run(session, |session| session.again().map(Some)),
+        act: |session, _| {
+            run(session, |session| {
+                let restored = session.before_again()?;
+                let text = restored_text(session, &restored);
+                session.note(&text);
+                session.forward(Forward::Over)
+            })
+        },
     },
     StepWord {
         names: &[":retry"],
         argument: "",
         help: "run the last step again, with the files as they are now",
-        act: |session, _| run(session, |session| session.retry().map(|()| None)),
+        act: |session, _| run(session, JobSession::retry),
     },
     StepWord {
         names: &[":goto"],
@@ -121,7 +128,9 @@ const WORDS: [StepWord; 25] = [
                 Some(place) => Some(session.restore(place)?),
                 None => session.go_to(text)?,
             };
-            Ok(arrived(session, restored.as_ref()))
+            Ok(restored.map_or(StepAnswer::Moved(None), |restored| {
+                moved(session, &restored)
+            }))
         },
     },
     StepWord {
@@ -130,7 +139,7 @@ const WORDS: [StepWord; 25] = [
         help: "set a variable for the steps that follow",
         act: |session, text| {
             let (name, value) = pair(text)?;
-            session.set_variable(name, value);
+            session.set_variable(name, value)?;
             Ok(StepAnswer::Said(format!("{name} is set")))
         },
     },
@@ -211,7 +220,7 @@ const WORDS: [StepWord; 25] = [
     StepWord {
         names: &[":checkpoints"],
         argument: "",
-        help: "list the checkpoints",
+        help: "list the checkpoints, with the times at which they were made",
         act: |session, _| Ok(StepAnswer::Said(checkpoints(session))),
     },
     StepWord {
@@ -262,19 +271,19 @@ pub fn execute(session: &mut JobSession, line: &str) -> Result<StepAnswer, Strin
 }
 
 fn forward(session: &mut JobSession, way: Forward) -> Result<StepAnswer, String> {
-    run(session, |session| session.forward(way).map(|()| None))
+    run(session, |session| session.forward(way))
 }
 
-/// Runs steps, unless the person has to agree first. A restore before them is said.
+/// Runs steps, unless the person has to agree first.
 fn run(
     session: &mut JobSession,
-    act: impl FnOnce(&mut JobSession) -> Result<Option<Restored>, String>,
+    act: impl FnOnce(&mut JobSession) -> Result<(), String>,
 ) -> Result<StepAnswer, String> {
     if let Some(added) = session.additions() {
         return Ok(StepAnswer::Asks(added));
     }
-    let restored = act(session)?;
-    Ok(arrived(session, restored.as_ref()))
+    act(session)?;
+    Ok(StepAnswer::Moved(None))
 }
 
 fn shell(session: &mut JobSession, command: &str) -> Result<StepAnswer, String> {
@@ -286,15 +295,18 @@ fn shell(session: &mut JobSession, command: &str) -> Result<StepAnswer, String> 
     } else if !end.set.is_empty() {
         text = format!("{text} Set: {}.", end.set.join(", "));
     }
+    for reason in end.refused {
+        text = format!("{text} {reason}");
+    }
     Ok(StepAnswer::Said(text.trim().to_owned()))
 }
 
-/// The answer to a word that may have restored a point.
-fn arrived(session: &JobSession, restored: Option<&Restored>) -> StepAnswer {
-    restored.map_or(StepAnswer::Moved(None), |restored| moved(session, restored))
+fn moved(session: &JobSession, restored: &Restored) -> StepAnswer {
+    StepAnswer::Moved(Some(session.job().mask(&restored_text(session, restored))))
 }
 
-fn moved(session: &JobSession, restored: &Restored) -> StepAnswer {
+/// The sentence about a restored point, and lines about all that stayed.
+fn restored_text(session: &JobSession, restored: &Restored) -> String {
     let point = &session.points().all()[restored.place];
     let mut text = format!(
         "Restored checkpoint [{}] before '{}': {}, {}.",
@@ -308,7 +320,7 @@ fn moved(session: &JobSession, restored: &Restored) -> StepAnswer {
         let _ = write!(text, "\n  taken back without a checkpoint: '{names}'");
     }
     text.push_str(&restored.stayed());
-    StepAnswer::Moved(Some(session.job().mask(&text)))
+    text
 }
 
 fn checkpoints(session: &JobSession) -> String {
@@ -321,7 +333,11 @@ fn checkpoints(session: &JobSession) -> String {
             String::new()
         };
         let mark = if here { "■" } else { " " };
-        format!("{mark} [{place}] before '{}'{attempt}", point.step.name)
+        let time = clock(point.created);
+        format!(
+            "{mark} [{place}] before '{}'{attempt}  {time}",
+            point.step.name
+        )
     });
     let lines: Vec<String> = lines.collect();
     if lines.is_empty() {

@@ -1,0 +1,188 @@
+//! Words of `job debug`: what they name, what they refuse, and the order of what they say.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::super::{job, newest, workflow, workflow_with};
+use super::debug;
+use crate::support::finish;
+
+const ACTION: &str = "name: a
+runs:
+  using: composite
+  steps:
+    - {name: Inner one, shell: bash, run: echo in1 >> log}
+    - {name: Inner two, shell: bash, run: echo in2 >> log}
+    - {name: Inner three, shell: bash, run: echo in3 >> log}
+";
+
+const COMPOSITE: &str = "
+- uses: actions/checkout@v4
+- {name: Two, run: echo two >> log}
+- {id: use, uses: ./act}
+- {name: Four, run: echo four >> log}";
+
+/// A number is that of a step of the job, also within a composite action, whose steps have two.
+#[test]
+fn numbers_of_inner_steps_have_two_parts() {
+    let world = workflow_with(&job(COMPOSITE), &[("act/action.yml", ACTION)]);
+    let lines = [
+        "n",
+        "n",
+        "s",
+        ":goto 3.3",
+        "n",
+        ":goto 3.1",
+        ":goto 2",
+        "n",
+        "s",
+        "n",
+        "n",
+        ":goto 3.2",
+        ":diff 3.1",
+        ":goto 3.9",
+        ":goto 0",
+    ];
+    let ran = debug(&world, &lines);
+    let stops: Vec<String> = [2, 3, 4, 6, 8, 11].map(|line| ran.stop(line)).into();
+    assert_eq!(
+        stops,
+        [
+            "before Inner one",
+            "before Inner three",
+            "before Four",
+            "before Two",
+            "before Inner one",
+            "before Inner two",
+        ]
+    );
+    let never = ran.stop(5);
+    assert!(never.starts_with("error: 3.1: no such step"), "{never}");
+    assert!(ran.said(12).contains("+in1"), "{}", ran.said(12));
+    for line in [13, 14] {
+        assert!(
+            ran.stop(line).contains("no such step"),
+            "{}",
+            ran.stop(line)
+        );
+    }
+}
+
+/// A variable that steps have from the runner cannot be set, and nobody says that it is.
+#[test]
+fn a_variable_of_the_runner_is_refused() {
+    let world = workflow(&job("- run: echo $GITHUB_REF_NAME $MINE > seen"));
+    let lines = [
+        ":env GITHUB_REF_NAME=x",
+        "!export GITHUB_REF_NAME=y MINE=z",
+        "n",
+    ];
+    let ran = debug(&world, &lines);
+    let reason = "GITHUB_REF_NAME is not set: the runner sets it for each step.";
+    assert_eq!(ran.stop(0), format!("error: {reason}"));
+    assert_eq!(ran.said(1), format!("Set: MINE. {reason}"));
+    assert_eq!(ran.file("seen"), "main z\n");
+}
+
+/// The list of checkpoints has the times of the user's day.
+#[test]
+fn checkpoints_are_listed_with_their_times() {
+    let world = workflow(&job("- {name: One, run: echo}")).with("TZ", "Asia/Kolkata");
+    let mut command = world.backstitch();
+    command.args(["job", "debug", "ci.yml", "--yes"]);
+    // seconds of the day, half an hour from a whole zone
+    let of_day = || {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        (since.expect("a time").as_secs() + 19_800) % 86_400
+    };
+    let before = of_day();
+    let output = finish(&mut command, b"n\n:checkpoints\n");
+    let line = output
+        .stdout
+        .lines()
+        .find(|line| line.contains("[0] before 'One'"));
+    let line = line.unwrap_or_else(|| panic!("{}", output.stdout));
+    let time = line.rsplit(' ').next().expect("a time");
+    let parts = time
+        .split(':')
+        .map(|part| part.parse::<u64>().expect("a number"));
+    let time = parts.fold(0, |all, part| all * 60 + part);
+    // the day may end meanwhile
+    let after = (of_day() + 86_400 - before) % 86_400;
+    assert!((time + 86_400 - before) % 86_400 <= after, "{line}");
+}
+
+/// A name of several lines is its first one, as on GitHub.
+#[test]
+fn a_name_of_several_lines_is_its_first() {
+    let world = workflow(&job("- name: |\n    One\n    two\n  run: echo > a"));
+    let ran = debug(&world, &["n", ":checkpoints"]);
+    assert_eq!(ran.answers[0]["step"], "One");
+    let said = ran.said(1);
+    assert!(said.starts_with("  [0] before 'One'"), "{said}");
+    assert_eq!(said.lines().count(), 1);
+}
+
+/// What a word did before a step stands before the output of that step.
+#[test]
+fn notes_come_before_the_output_of_a_step() {
+    let world = workflow(&job("
+- uses: actions/checkout@v4
+- {name: Count, run: wc -l < text}"));
+    world.write("text", "one\n");
+    let mut command = world.backstitch();
+    command.args(["job", "debug", "ci.yml", "--yes"]);
+    let edit = format!("!echo two >> {}\n", world.root.join("text").display());
+    let output = finish(
+        &mut command,
+        format!("n\nn\nb\n{edit}n\n:again\n").as_bytes(),
+    );
+    let at = |text: &str| {
+        let found = output.stdout.rfind(text);
+        found.unwrap_or_else(|| panic!("{text}\n{}", output.stdout))
+    };
+    let taken = at("Your edits were taken up: text.");
+    let two = output.stdout[taken..].find("\n    2\n").expect("a count");
+    let restored = at("Restored checkpoint [1] before 'Count'");
+    assert!(taken + two < restored, "{}", output.stdout);
+    assert!(restored < at("\n    2\n"), "{}", output.stdout);
+}
+
+/// A word of `--points` that no step has is named before the run, with those that there are.
+#[test]
+fn points_without_a_step_are_told_before_the_run() {
+    let world = workflow(&job("- {id: a, name: First, run: echo}\n- run: echo two"));
+    let warned = |words: &[&str]| {
+        let mut args = vec!["job", "debug", "ci.yml", "--yes"];
+        for word in words {
+            args.extend(["--points", *word]);
+        }
+        let output = world.run(args);
+        assert_eq!(output.code, 1, "the job is left: {output:?}");
+        output.stderr
+    };
+    let text = warned(&["tset*", "First"]);
+    assert!(text.contains("--points tset*: no step of"), "{text}");
+    assert!(text.contains("there are: First, a, Run echo two"), "{text}");
+    assert!(!warned(&["a", "Run echo*"]).contains("--points"));
+}
+
+/// The secrets of a run are on disk only as long as it can continue.
+#[test]
+fn secrets_go_with_the_end_of_the_run() {
+    let world = workflow(&job("- run: echo ${{ secrets.KEY }}"));
+    world.write(".secrets", "KEY=a-secret-value\n");
+    let mut command = world.backstitch();
+    command.args([
+        "job",
+        "debug",
+        "ci.yml",
+        "--yes",
+        "--secret-file",
+        ".secrets",
+    ]);
+    let output = finish(&mut command, b"n\n");
+    assert_eq!(output.code, 0, "{output:?}");
+    let run = newest(&world);
+    assert!(run.join("run.db").exists());
+    assert!(!run.join("secrets.json").exists());
+}
