@@ -6,7 +6,9 @@ use std::ops::Deref;
 
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::model::{Reason, RelPath};
 use crate::store::Durable;
+use crate::store::tables::root::scan;
 use crate::worktree::disk::Stat;
 use crate::worktree::past_times::PastTime;
 use crate::worktree::{file_state, past_times};
@@ -37,6 +39,14 @@ impl<E: Deref<Target = Engine>> Times<E> {
     /// Returns the moment of the last scan. Take it right after a scan.
     pub fn mark(&self) -> Result<TimeMark> {
         past_times::newest(&self.engine.store.conn).map(TimeMark)
+    }
+
+    /// Returns the paths that the last scan could not read.
+    pub fn unread(&self) -> Result<Vec<RelPath>> {
+        let coverage = scan::coverage(&self.engine.store.conn, self.engine.here.root)?;
+        let unread = coverage.items.into_iter();
+        let unread = unread.filter(|item| item.reason == Reason::Unreadable);
+        Ok(unread.filter_map(|item| RelPath::new(item.path)).collect())
     }
 }
 

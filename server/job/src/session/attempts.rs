@@ -60,7 +60,7 @@ impl StepAttempts {
             self.0.push(StepAttempt {
                 step: step.clone(),
                 number: point.attempt,
-                before: point.node().0,
+                before: point.files.node().0,
                 after: after.0,
             });
         }

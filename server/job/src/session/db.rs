@@ -20,7 +20,7 @@ use super::points::{JobPoint, PointList};
 const FILE: &str = "run.db";
 
 /// The form of the tables. A run of another form is not continued.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 /// Time for which one process waits for another.
 const BUSY: Duration = Duration::from_secs(5);
@@ -237,7 +237,14 @@ fn write_points(change: &Transaction, cut: bool, points: &[JobPoint]) -> rusqlit
         // a point never changes once it is made
         if !known.contains(&(place, point.created)) {
             let (name, created) = (&point.step.name, point.created);
-            insert.execute(params![cut, place, name, point.node, created, json(point)?])?;
+            insert.execute(params![
+                cut,
+                place,
+                name,
+                point.files.node().0,
+                created,
+                json(point)?
+            ])?;
         }
     }
     Ok(())

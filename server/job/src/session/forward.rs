@@ -120,13 +120,13 @@ impl JobSession {
             self.points.commit_without(&step.name.name);
             return self.save(&RunWork::WithoutPoint(step.name.name.clone()));
         }
-        let (node, times) = self.history.present()?;
+        let files = self.history.present()?;
+        let node = files.node();
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let attempt = self.attempts.next(&step.name, self.points.all());
         self.points.commit(JobPoint {
             step: step.name.clone(),
-            node: node.0,
-            times: times.0,
+            files,
             live: self.run.live(),
             created: i64::try_from(since.unwrap_or_default().as_micros()).unwrap_or(i64::MAX),
             programs: self.run.programs(),
@@ -194,7 +194,7 @@ impl JobSession {
     /// Tells the history the end of a step, and keeps the start with its files.
     pub(super) fn close_call(&mut self, step: &PendingStep, failed: bool) -> Result<(), String> {
         self.history.step_ends(step, &self.run, failed)?;
-        let (after, _) = self.history.present()?;
+        let after = self.history.present()?.node();
         self.attempts.note(&step.name, self.points.all(), after);
         Ok(())
     }

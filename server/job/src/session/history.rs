@@ -8,8 +8,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
 use backstitch_core::model::NodeId;
-use backstitch_core::restore::{Action, ActionKind, Applied, Gap, Goal, Request, TimeMark};
+use backstitch_core::restore::{
+    Action, ActionKind, Applied, Gap, GapKind, Goal, Request, TimeMark,
+};
 use backstitch_core::{Engine, OpenOptions, Recorder, Recording, Workspace};
+use serde::{Deserialize, Serialize};
 
 use crate::place::RunPlace;
 use crate::report::StepPart;
@@ -23,8 +26,32 @@ const STEP_TOOL: &str = "step";
 /// The detail of a gap at a path that is missing.
 const NOT_CAPTURED: &str = "was there, and its content was not captured";
 
+/// The detail of a gap at a path that no scan could read at the checkpoint.
+const UNREAD: &str = "could not be read at the checkpoint: what was in it is not restored";
+
+/// The detail of a gap at a path that cannot be read after the restore.
+const STAYS: &str =
+    "cannot be read, so it stays as it is: change its permissions, and step back again";
+
 /// Time to wait for the recorder, which lives in this process. A walk of a large tree takes longer.
 const RECORDER_TIMEOUT: Duration = Duration::from_millis(50);
+
+/// Files of a run as they were recorded.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RecordedFiles {
+    /// The checkpoint.
+    node: i64,
+    /// The moment in the log of times.
+    times: i64,
+    /// Paths without permissions: what was in them is not recorded.
+    unread: BTreeSet<Vec<u8>>,
+}
+
+impl RecordedFiles {
+    pub fn node(&self) -> NodeId {
+        NodeId(self.node)
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct RunHistory {
@@ -99,31 +126,37 @@ impl RunHistory {
         Ok(())
     }
 
-    /// The checkpoint of the files as they were recorded last, and its moment in the log of times.
-    pub fn present(&self) -> Result<(NodeId, TimeMark), String> {
-        let node = self.engine.history().head();
-        let node = node.map_err(|error| error.to_string())?;
+    /// The files as they were recorded last.
+    pub fn present(&self) -> Result<RecordedFiles, String> {
+        let said = |error: backstitch_core::Error| error.to_string();
+        let node = self.engine.history().head().map_err(said)?;
         let node = node.ok_or_else(|| "The history of the run is empty.".to_owned())?;
-        let times = self.engine.times().mark();
-        Ok((node, times.map_err(|error| error.to_string())?))
+        let times = self.engine.times();
+        let unread = times.unread().map_err(said)?.into_iter();
+        Ok(RecordedFiles {
+            node: node.0,
+            times: times.mark().map_err(said)?.0,
+            unread: unread.map(|path| path.bytes().to_vec()).collect(),
+        })
     }
 
     /// Records the files as they are now.
-    pub fn record_files(&mut self) -> Result<(NodeId, TimeMark), String> {
+    pub fn record_files(&mut self) -> Result<RecordedFiles, String> {
         let recorded = self.engine.capture_mut().record_changes();
         recorded.map_err(|error| error.to_string())?;
         self.present()
     }
 
-    /// Files, directories, modes and times as at a checkpoint.
-    pub fn restore(&mut self, node: NodeId, times: TimeMark) -> Result<Applied, String> {
-        let mut request = Request::new(Goal::Rewind(node));
+    /// Files, directories, modes and times as they were recorded.
+    pub fn restore(&mut self, files: &RecordedFiles) -> Result<Applied, String> {
+        let before = self.present()?;
+        let mut request = Request::new(Goal::Rewind(files.node()));
         request.exact = true;
         let applied = self.engine.restore_mut().apply(&request, None, &mut |_| {});
         let mut applied = applied.map_err(|error| error.to_string())?;
         let plan = &mut applied.plan;
         let were_there: Vec<bool> = plan.gaps.iter().map(|gap| self.is_there(gap)).collect();
-        let set = self.engine.times_mut().set(times);
+        let set = self.engine.times_mut().set(TimeMark(files.times));
         set.map_err(|error| error.to_string())?;
         let skipped = |action: &&Action| action.kind == ActionKind::Skip;
         let skipped = plan.actions.iter().filter(skipped);
@@ -142,6 +175,8 @@ impl RunHistory {
                     .as_deref()
                     .is_some_and(|path| skipped.contains(path))
         });
+        plan.gaps
+            .extend(unread_gaps(files, &before, &self.present()?, &plan.gaps));
         Ok(applied)
     }
 
@@ -191,6 +226,27 @@ impl RunHistory {
             effect: Effect::Any { background: false },
         }
     }
+}
+
+/// Gaps at paths that could not be read: those of the checkpoint that have changed since, and those that the restore left.
+fn unread_gaps(
+    then: &RecordedFiles,
+    before: &RecordedFiles,
+    after: &RecordedFiles,
+    known: &[Gap],
+) -> Vec<Gap> {
+    let lost = then.unread.difference(&before.unread);
+    let stay = after.unread.difference(&then.unread);
+    let gaps = lost.map(|path| (path, UNREAD));
+    let gaps = gaps.chain(stay.map(|path| (path, STAYS)));
+    let is_known = |path: &Vec<u8>| known.iter().any(|gap| gap.path.as_ref() == Some(path));
+    let gaps = gaps.filter(|(path, _)| !is_known(path));
+    let gaps = gaps.map(|(path, detail)| Gap {
+        path: Some(path.clone()),
+        kind: GapKind::Unreadable,
+        detail: detail.to_owned(),
+    });
+    gaps.collect()
 }
 
 /// Seconds since 1970.

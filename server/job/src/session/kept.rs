@@ -8,6 +8,7 @@ use crate::report::{StepEnd, StepName};
 use crate::run::LiveStop;
 
 use super::attempts::StepAttempt;
+use super::history::RecordedFiles;
 
 /// The work of the process that has the run. The next one finds here what was cut off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,8 +49,7 @@ pub(super) struct BeforeRestore {
     pub failed: Option<(StepName, StepEnd)>,
     pub at_last: bool,
     pub passed: Vec<(usize, String)>,
-    pub node: i64,
-    pub times: i64,
+    pub files: RecordedFiles,
     /// The moment, from which deadlines count: the time since then is not the job's.
     #[serde(skip, default = "Instant::now")]
     pub at: Instant,

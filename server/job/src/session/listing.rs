@@ -47,6 +47,40 @@ impl SourceStat {
     }
 }
 
+/// The user's working tree, and the repository that knows which files of it are ignored.
+#[derive(Clone, Debug)]
+pub(super) struct UserTree {
+    pub root: PathBuf,
+    /// Directory of all runs, of which nothing is listed.
+    runs: PathBuf,
+    git_dir: PathBuf,
+    /// False where the repository is that of the run, as the user's tree has none.
+    has_git: bool,
+}
+
+impl UserTree {
+    /// `copy`: the tree of the checkout in the run.
+    pub fn new(repository: &ProjectRepository, run: &Path, copy: &Path) -> UserTree {
+        let own = repository.git.as_ref();
+        UserTree {
+            root: repository.root.clone(),
+            runs: run.parent().unwrap_or(run).to_owned(),
+            git_dir: own.map_or_else(|| copy.join(".git"), |storage| storage.git_dir.clone()),
+            has_git: own.is_some(),
+        }
+    }
+
+    fn git(&self) -> Git {
+        let git = Git::reading(&self.root);
+        if self.has_git {
+            return git;
+        }
+        let mut dir = OsString::from("--git-dir=");
+        dir.push(&self.git_dir);
+        git.with(dir).with("--work-tree=.")
+    }
+}
+
 /// Tracked files and links, and those that are neither tracked nor ignored. Runs within the tree are left out.
 #[derive(Debug, Default)]
 pub(super) struct SourceListing {
@@ -64,16 +98,13 @@ impl SourceListing {
     }
 
     /// Sees the files as they are now. Returns those that may have changed since the last question; none: any may have.
-    pub fn refresh(
-        &mut self,
-        repository: &ProjectRepository,
-        run: &Path,
-    ) -> Result<Option<BTreeSet<RelPath>>, String> {
-        let Some(storage) = &repository.git else {
+    pub fn refresh(&mut self, tree: &UserTree) -> Result<Option<BTreeSet<RelPath>>, String> {
+        if !tree.git_dir.is_dir() {
+            // a step has removed the repository of the run: nothing is known, so nothing has changed
             return Ok(Some(BTreeSet::new()));
-        };
+        }
         let own = ["index", "info/exclude"];
-        let stat = |name: &&str| fs::metadata(storage.git_dir.join(name)).ok();
+        let stat = |name: &&str| fs::metadata(tree.git_dir.join(name)).ok();
         let rules = own.iter().map(|name| Some(SourceStat::of(&stat(name)?)));
         let rules: Vec<_> = rules.collect();
         let has_same_rules = std::mem::replace(&mut self.rules, rules) == self.rules;
@@ -83,8 +114,8 @@ impl SourceListing {
             has_same_rules && touched.len() <= MAX_TOUCHED && names.all(|name| name != RULES)
         };
         let seen = match touched.filter(is_known) {
-            Some(touched) => self.look_at(repository, run, &touched).map(Some),
-            None => self.list_all(repository, run).map(|()| None),
+            Some(touched) => self.look_at(tree, &touched).map(Some),
+            None => self.list_all(tree).map(|()| None),
         };
         if seen.is_err() {
             // the events are gone: the next question lists all
@@ -94,11 +125,11 @@ impl SourceListing {
     }
 
     /// Lists all files. The next question is answered by a watch if it covers the directories of this list.
-    fn list_all(&mut self, repository: &ProjectRepository, run: &Path) -> Result<(), String> {
+    fn list_all(&mut self, tree: &UserTree) -> Result<(), String> {
         // watched before they are listed: a change is in the list, or among the events
-        self.watch = DirWatch::of(&repository.root, &directories(&self.files));
+        self.watch = DirWatch::of(&tree.root, &directories(&self.files));
         let mut listed = BTreeMap::new();
-        list(repository, run, &[], |path, stat| {
+        list(tree, &[], |path, stat| {
             listed.insert(path, stat);
         })?;
         self.files = listed;
@@ -113,8 +144,7 @@ impl SourceListing {
     /// Looks at files that were touched.
     fn look_at(
         &mut self,
-        repository: &ProjectRepository,
-        run: &Path,
+        tree: &UserTree,
         touched: &BTreeSet<PathBuf>,
     ) -> Result<BTreeSet<RelPath>, String> {
         if touched.is_empty() {
@@ -128,7 +158,7 @@ impl SourceListing {
             self.files.remove(path);
         }
         let names: Vec<&OsStr> = touched.iter().map(|path| path.as_os_str()).collect();
-        list(repository, run, &names, |path, stat| {
+        list(tree, &names, |path, stat| {
             self.files.insert(path, stat);
         })?;
         Ok(paths)
@@ -152,33 +182,31 @@ fn directories(files: &BTreeMap<RelPath, SourceStat>) -> BTreeSet<PathBuf> {
 
 /// Lists files, of these names alone if there are some.
 fn list(
-    repository: &ProjectRepository,
-    run: &Path,
+    tree: &UserTree,
     names: &[&OsStr],
     mut found: impl FnMut(RelPath, SourceStat),
 ) -> Result<(), String> {
     let said = |error| {
         format!(
             "The files of {} cannot be listed: {error}",
-            repository.root.display()
+            tree.root.display()
         )
     };
     let options = ["ls-files", "-z", "-c", "-o", "--exclude-standard", "--"];
     let mut arguments: Vec<OsString> = options.map(OsString::from).to_vec();
     arguments.extend(names.iter().map(|name| (*name).to_owned()));
-    let git = Git::reading(&repository.root).with("--literal-pathspecs");
+    let git = tree.git().with("--literal-pathspecs");
     let all = git.bytes(&arguments).map_err(said)?;
-    let runs = run.parent().unwrap_or(run);
-    let mut directories = Directories::below(&repository.root);
+    let mut directories = Directories::below(&tree.root);
     for path in all.split(|byte| *byte == 0) {
         // a directory has a slash at its end
         let Some(path) = RelPath::new(path) else {
             continue;
         };
         let relative = path.to_path();
-        let file: PathBuf = repository.root.join(&relative);
+        let file: PathBuf = tree.root.join(&relative);
         let above = relative.parent().unwrap_or(Path::new(""));
-        if file.starts_with(runs) || !directories.are_real(above) {
+        if file.starts_with(&tree.runs) || !directories.are_real(above) {
             continue;
         }
         if let Ok(stat) = file.symlink_metadata()

@@ -2,8 +2,6 @@
 
 use std::time::Instant;
 
-use backstitch_core::model::NodeId;
-use backstitch_core::restore::TimeMark;
 use globset::{Glob, GlobMatcher};
 use serde::{Deserialize, Serialize};
 
@@ -11,15 +9,14 @@ use crate::expr::Value;
 use crate::report::StepName;
 use crate::run::LiveJob;
 
+use super::history::RecordedFiles;
+
 /// A moment before a step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct JobPoint {
     /// The step that was about to run (S1-015, S1-016).
     pub step: StepName,
-    /// The checkpoint of the files.
-    pub node: i64,
-    /// The moment in the log of times.
-    pub times: i64,
+    pub files: RecordedFiles,
     /// All but files (S1-024, S1-025).
     pub live: LiveJob,
     /// Microseconds since 1970, UTC (S1-026).
@@ -36,14 +33,6 @@ pub struct JobPoint {
 }
 
 impl JobPoint {
-    pub fn node(&self) -> NodeId {
-        NodeId(self.node)
-    }
-
-    pub fn times(&self) -> TimeMark {
-        TimeMark(self.times)
-    }
-
     /// Depth of the step: 1 for one of the job.
     pub fn depth(&self) -> usize {
         self.step.path.len()

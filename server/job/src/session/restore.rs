@@ -77,7 +77,7 @@ impl JobSession {
     pub(super) fn finish_restore(&mut self, place: usize) -> Result<Restored, String> {
         let missing = || format!("The checkpoint [{place}] is missing in the run.");
         let point = self.points.all().get(place).cloned().ok_or_else(missing)?;
-        let applied = self.history.restore(point.node(), point.times())?;
+        let applied = self.history.restore(&point.files)?;
         let variables = differing(&self.run, &point);
         self.run.set_live(point.live.clone());
         self.stood_since(point.at);

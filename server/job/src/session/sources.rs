@@ -19,7 +19,7 @@ use crate::place::{create_private, link_for_run, write_for_run};
 use crate::run::StandingJob;
 use crate::state::{SourceTree, TakenSource};
 
-use super::listing::{SourceListing, SourceStat};
+use super::listing::{SourceListing, SourceStat, UserTree};
 use super::source_merge::{EXECUTABLE, SourceEdit, SourceEntry, SourceSides};
 
 /// Directory in that of the run, with files as they were taken up.
@@ -61,7 +61,7 @@ impl SeenSources {
         sources.node = head.map(|node| node.0);
         self.files.clear();
         self.open.clear();
-        self.listing.refresh(job.repository(), &job.place().dir)?;
+        self.listing.refresh(&user_tree(job, &sources))?;
         for (path, stat) in self.listing.files() {
             let is_old = stat.changed.0 < since;
             if !is_old {
@@ -86,7 +86,7 @@ impl SeenSources {
         let Some(node) = sources.node.map(NodeId) else {
             return Ok(Vec::new());
         };
-        let touched = self.listing.refresh(job.repository(), &job.place().dir)?;
+        let touched = self.listing.refresh(&user_tree(job, &sources))?;
         let mut run = SourceRun {
             root: job.repository().root.clone(),
             target: job.place().workspace.join(&sources.dir),
@@ -97,14 +97,18 @@ impl SeenSources {
             engine,
         };
         let (mut taken, mut conflicts) = (Vec::new(), Vec::new());
-        // without git nothing is listed, and nothing is gone
+        // where nothing is listed, nothing is gone
         let is_new = touched.is_none() && self.files.is_empty();
         let mut changed = self.changed(touched, &run.sources);
         if is_new {
-            // another process has seen the files: the history knows those that are gone
-            let now = self.listing.files();
+            // another process has seen the files: the history knows those that are gone, and the state those that were taken up
+            let (now, taken) = (self.listing.files(), &run.sources.taken);
             let mut gone = run.brought()?;
-            gone.retain(|path| !now.contains_key(path) && !run.sources.taken.contains_key(path));
+            gone.retain(|path| !taken.contains_key(path));
+            let were_there = taken.iter();
+            let were_there = were_there.filter(|(_, was)| **was != TakenSource::Removed);
+            gone.extend(were_there.map(|(path, _)| path.clone()));
+            gone.retain(|path| !now.contains_key(path));
             changed.splice(0..0, gone);
         }
         // also those after one that fails
@@ -166,6 +170,11 @@ impl SeenSources {
         all.dedup();
         all
     }
+}
+
+fn user_tree(job: &StandingJob, sources: &SourceTree) -> UserTree {
+    let copy = job.place().workspace.join(&sources.dir);
+    UserTree::new(job.repository(), &job.place().dir, &copy)
 }
 
 /// The run into which edits are merged.

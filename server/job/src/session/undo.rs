@@ -3,8 +3,7 @@
 use std::time::Instant;
 
 use crate::report::{StepEnd, StepName};
-use backstitch_core::model::NodeId;
-use backstitch_core::restore::{Gap, TimeMark};
+use backstitch_core::restore::Gap;
 
 use super::kept::{BeforeRestore, RunWork};
 use super::{JobSession, StopPlace};
@@ -21,15 +20,14 @@ pub struct UndoneRestore {
 impl BeforeRestore {
     /// The present as a value: files are recorded first.
     pub(super) fn of(session: &mut JobSession) -> Result<BeforeRestore, String> {
-        let (node, times) = session.history.record_files()?;
+        let files = session.history.record_files()?;
         let kept = session.kept_stop();
         Ok(BeforeRestore {
             stop: kept.stop,
             failed: kept.failed,
             at_last: kept.at_last,
             passed: kept.passed,
-            node: node.0,
-            times: times.0,
+            files,
             at: Instant::now(),
         })
     }
@@ -54,9 +52,7 @@ impl JobSession {
             let (changed, gaps) = (0, Vec::new());
             return Ok(UndoneRestore { changed, gaps });
         };
-        let applied = self
-            .history
-            .restore(NodeId(before.node), TimeMark(before.times))?;
+        let applied = self.history.restore(&before.files)?;
         self.run.set_live_stop(before.stop);
         self.stood_since(before.at);
         self.points.give_back(std::mem::take(&mut self.cut));

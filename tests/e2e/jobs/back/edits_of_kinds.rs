@@ -59,13 +59,61 @@ fn a_file_that_is_deleted_before_a_run_is_resumed_is_taken_up() {
     talk.end();
 }
 
-/// Without git, files of the working tree are not listed: no file of the checkout is taken for one that was deleted.
-#[test]
-fn a_checkout_without_git_keeps_its_files() {
+/// A tree without git.
+fn bare_world() -> World {
     let world = World::new();
     world.write(".github/workflows/ci.yml", job(STEPS));
     world.write("check", "#!/bin/sh\nexit 0\n");
     world.write("one", "1\n");
+    world.write(".gitignore", "*.log\n");
+    world
+}
+
+/// Without git the repository of the run knows the user's files: edits, new files and deletions are taken up. Ignored files are not,
+/// nor is a file that only a step has.
+#[test]
+fn edits_without_git_are_taken_up() {
+    let world = bare_world();
+    let mut talk = Conversation::begin(&world);
+    assert_eq!(talk.stop("c"), "failed Test");
+    world.write("one", "2\n");
+    world.write("new", "new\n");
+    world.write("my.log", "mine\n");
+    talk.said("!git add -A");
+    assert_eq!(
+        talk.ask(":sync")["said"],
+        "Your edits were taken up: new, one."
+    );
+    assert_eq!(
+        (talk.read("one"), talk.read("new")),
+        ("2\n".into(), "new\n".into())
+    );
+    assert!(talk.file("out").exists() && !talk.file("my.log").exists());
+    world.remove("new");
+    world.remove("one");
+    talk.kill();
+    let mut talk = Conversation::resume(&world);
+    assert_eq!(
+        talk.ask(":sync")["said"],
+        "Your edits were taken up: new, one."
+    );
+    assert!(!talk.file("one").exists() && !talk.file("new").exists());
+    world.set_mode("check", 0o755);
+    assert_eq!(talk.stop("b"), "before Test");
+    let answer = talk.ask("n");
+    assert_eq!(place_of(&answer), "before Last");
+    assert!(!talk.file("one").exists() && talk.file("out").exists());
+    talk.end();
+}
+
+/// A step that removes the repository of the run leaves nobody who knows the user's files: none is taken for one that was deleted.
+#[test]
+fn a_checkout_without_git_keeps_its_files() {
+    let world = bare_world();
+    world.write(
+        ".github/workflows/ci.yml",
+        job(STEPS).replace("echo built > out", "echo built > out; rm -rf .git"),
+    );
     let mut talk = Conversation::begin(&world);
     assert_eq!(talk.stop("c"), "failed Test");
     talk.kill();

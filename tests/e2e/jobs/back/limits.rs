@@ -46,6 +46,45 @@ fn s1_045_s1_l1_s1_f1_files_come_back() {
     assert_eq!(talk.end(), 0);
 }
 
+/// A directory that nobody may list.
+const CLOSED: &str = "
+- name: Make
+  run: mkdir d; echo x > d/x; chmod 000 d; echo 1 > log
+- name: Remove
+  run: chmod 700 d; rm -r d; echo 2 >> log";
+
+/// It says that file changes were not reverted (S1-045) in a directory without permissions: one that stays, and one that is gone.
+#[test]
+fn s1_045_a_directory_that_cannot_be_read_is_named() {
+    let world = workflow(&job(CLOSED)).for_ordinary_user();
+    let mut job = SteppedJob::start(&world);
+    let (d, log) = {
+        let workspace = newest(&world).join("files/work/work/work");
+        (workspace.join("d"), workspace.join("log"))
+    };
+    let mut says = |line: &str, text: &str| {
+        let answer = job.line(line).expect("an answer");
+        let said = answer["said"].as_str().unwrap_or_default();
+        let gap = said.split("\n  not restored: work/work/work/d ").nth(1);
+        let is_right =
+            gap.is_some_and(|gap| gap.contains(text)) || gap.is_none() && text.is_empty();
+        assert!(is_right, "{line}: {answer}");
+    };
+    says("n", "");
+    says("b", "not captured");
+    assert!(d.exists() && !log.exists());
+    says("!chmod 700 d; rm -r d", "");
+    says("n", "");
+    says("n", "");
+    // the directory itself comes back
+    says("b", "could not be read at the checkpoint");
+    assert!(d.exists());
+    says(":undo", "");
+    assert!(!d.exists());
+    says("b 2", "");
+    assert!(!d.exists() && !log.exists());
+}
+
 /// A file of more than 1 GiB, which is not captured: made, changed, and removed.
 const HUGE: &str = "
 - name: Make

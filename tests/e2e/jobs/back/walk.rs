@@ -441,14 +441,17 @@ fn one(seed: u64) {
     assert_eq!(after_walk.3, after_fresh.3, "{}", hint());
 }
 
-/// The number of walks is that of `BACKSTITCH_JOB_WALKS`, the first seed that of `BACKSTITCH_JOB_SEED`. A walk that fails does not
-/// end those after it, up to a number of failures.
-#[test]
-fn walks_end_as_fresh_runs_of_what_survived() {
-    let count = cases("BACKSTITCH_JOB_WALKS", 40, 2_000);
+/// Tests that the walks are spread over, so that they run side by side.
+const PARTS: u64 = 20;
+
+/// Walks of one part. The number of all is that of `BACKSTITCH_JOB_WALKS`, the first seed that of `BACKSTITCH_JOB_SEED`. A walk that
+/// fails does not end those after it, up to a number of failures.
+fn walks(part: u64) {
+    let all = cases("BACKSTITCH_JOB_WALKS", 2_000, 20_000);
     let first = Rng::seed("BACKSTITCH_JOB_SEED", 1);
+    let (from, to) = (all * part / PARTS, all * (part + 1) / PARTS);
     let mut failed = Vec::new();
-    for seed in first..first + count {
+    for seed in first + from..first + to {
         if catch_unwind(|| one(seed)).is_err() {
             eprintln!(
                 "seed {seed} failed: BACKSTITCH_JOB_SEED={seed} BACKSTITCH_JOB_WALKS=1 repeats it"
@@ -460,4 +463,21 @@ fn walks_end_as_fresh_runs_of_what_survived() {
         }
     }
     assert!(failed.is_empty(), "seeds that failed: {failed:?}");
+}
+
+/// A walk ends as a fresh run of what survived.
+macro_rules! parts {
+    ($($name:ident $part:literal)*) => {
+        $(
+            #[test]
+            fn $name() {
+                walks($part);
+            }
+        )*
+    };
+}
+
+parts! {
+    walks_00 0 walks_01 1 walks_02 2 walks_03 3 walks_04 4 walks_05 5 walks_06 6 walks_07 7 walks_08 8 walks_09 9
+    walks_10 10 walks_11 11 walks_12 12 walks_13 13 walks_14 14 walks_15 15 walks_16 16 walks_17 17 walks_18 18 walks_19 19
 }

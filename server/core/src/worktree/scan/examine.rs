@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use rustix::fs::FileType;
+use rustix::io::Errno;
 
 use super::Scan;
 use super::gathered::{LARGE, LARGE_TOTAL};
@@ -67,6 +68,7 @@ impl Scan<'_> {
             }
         };
         if entry.is_dir && known.is_none() {
+            self.note_closed(&path);
             return None;
         }
         if matches!(before, Image::InGit { .. }) && self.is_still_backed(&path, before, &entry) {
@@ -116,6 +118,17 @@ impl Scan<'_> {
             self.spilling.store(true, Ordering::Relaxed);
         }
         stat
+    }
+
+    /// Notes a directory that was named without a walk of it, and that cannot be listed.
+    fn note_closed(&self, dir: &RelPath) {
+        if self.root.is_closed(dir.bytes()) {
+            let message = std::io::Error::from(Errno::ACCESS).to_string();
+            let mut all = self.gather();
+            all.out
+                .coverage
+                .note(dir.bytes(), Reason::Unreadable, message);
+        }
     }
 
     /// Reserves memory for a large content. Returns true if it is large and fits.
