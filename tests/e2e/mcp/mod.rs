@@ -165,6 +165,21 @@ impl PlainClient {
         assert!(sent.expect("kill").success());
     }
 
+    /// Stops the server at a moment in which it holds no lock of a database: nobody else waits for it then.
+    pub fn stop(&self, world: &World) {
+        let is_free = |name: &str| {
+            let db = rusqlite::Connection::open(world.store().join(name)).expect("a database");
+            db.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_ok()
+        };
+        loop {
+            self.signal("-STOP");
+            if ["control.db", "store.db"].into_iter().all(is_free) {
+                return;
+            }
+            self.signal("-CONT");
+        }
+    }
+
     pub fn begun(world: &World) -> Self {
         let mut client = Self::start(world);
         client.begin("2025-11-25");

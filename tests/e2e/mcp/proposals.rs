@@ -434,7 +434,7 @@ fn an_interrupt_ends_debug_while_a_proposal_is_carried_out() {
     let id = agent.send_call("propose_rewind", &json!({ "reason": "wrong word" }));
     debug.shows("(p2)");
     // the server cannot carry it out
-    agent.signal("-STOP");
+    agent.stop(&world);
     debug.keys("c");
     let until = Instant::now() + EVENT_TIMEOUT;
     let state = || world.json(["inspect", "p2"])["pause"]["state"].clone();

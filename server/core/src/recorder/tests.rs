@@ -331,6 +331,38 @@ fn a_directory_that_went_while_a_call_was_open_is_not_forgotten() {
     assert!(!s.root.join("empty").exists());
 }
 
+/// An undo puts a file back into a directory that its rewind had emptied. Where a recorder spares the walk, the scan after it does
+/// not take the directory for an empty one. Else the next rewind would not note that it is, and a later one removed it.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_empty_directory_stays_one_over_rewinds_and_an_undo() {
+    use super::{Recorder, Recording};
+    use crate::restore::{Goal, Request};
+    let mut s = Scene::new(&[("a.txt", "a\n")]);
+    let head = |s: &Scene| s.engine.history().head().expect("a head").expect("a node");
+    let rewind = |s: &mut Scene, to| {
+        let request = Request::new(Goal::Rewind(to));
+        s.apply(&request).expect("rewound");
+        s.engine.capture_mut().record_changes().expect("recorded");
+    };
+    std::fs::create_dir(s.root.join("empty")).expect("made");
+    s.shell(|_| ());
+    let recorder = Recorder::start(&s.workspace(), Recording::default(), |_| ());
+    let _recorder = recorder.expect("started");
+    let empty = head(&s);
+    s.shell(|root| std::fs::write(root.join("empty/x"), "x\n").expect("written"));
+    rewind(&mut s, empty);
+    s.undo();
+    s.engine.capture_mut().record_changes().expect("recorded");
+    assert!(s.root.join("empty/x").exists());
+    rewind(&mut s, empty);
+    assert!(s.root.join("empty").exists() && !s.root.join("empty/x").exists());
+    let again = head(&s);
+    s.shell(|root| std::fs::write(root.join("b.txt"), "b\n").expect("written"));
+    rewind(&mut s, again);
+    assert!(s.root.join("empty").exists() && !s.root.join("b.txt").exists());
+}
+
 /// A stop at any moment of the first scan is reported by no failure.
 #[cfg(target_os = "linux")]
 #[test]

@@ -207,17 +207,18 @@ impl Restore<&mut Engine> {
             .chain(saved.iter().map(saved_as))
             .collect::<Vec<_>>()
             .join("; ");
-        let mut noted = self.finish_dirs(op, &lines)?;
+        let mut dirs = self.finish_dirs(op, &lines)?;
         let Here { root, branch } = self.engine.here;
         let operation = history::operation(&self.engine.store.conn, op)?;
         let is_restore = operation.to_branch.is_none() && operation.kind != OpKind::Save;
         self.engine.store.write(Durable::Process, |conn| {
-            if let Some((noted, list)) = &mut noted {
-                noted.head = history::head(conn, branch)?;
-                scan::set_noted_dirs(conn, root, noted)?;
+            if let Some(dirs) = &mut dirs {
+                dirs.noted.head = history::head(conn, branch)?;
+                scan::set_noted_dirs(conn, root, &dirs.noted)?;
+                scan::set_bare_dirs(conn, root, &dirs.bare)?;
                 if let Some(node) = operation.node.filter(|_| is_restore) {
                     let mut coverage = history::node(conn, node)?.coverage;
-                    coverage.set_noted(list.clone());
+                    coverage.set_noted(dirs.changes.clone());
                     node::set_coverage(conn, node, &coverage)?;
                 }
             }

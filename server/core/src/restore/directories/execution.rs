@@ -19,6 +19,15 @@ use crate::worktree::file_state;
 /// Bits with which the owner of a directory can change its entries.
 pub(super) const OWNER_CHANGES: u32 = 0o300;
 
+/// Lists of directories after a restore.
+pub(in crate::restore) struct FinishedDirs {
+    pub noted: NotedDirs,
+    /// Changes of the noted directories.
+    pub changes: Vec<DirChange>,
+    /// Directories without a file, separated by NUL.
+    pub bare: Vec<u8>,
+}
+
 impl<E: Deref<Target = Engine>> Restore<E> {
     /// Makes and changes the directories of an operation that files or others are to be made in, or all of them. None is
     /// removed before the outcome is recorded, and until then their owner can change them. Returns those that could not be made
@@ -74,13 +83,13 @@ impl<E: Deref<Target = Engine>> Restore<E> {
     }
 
     /// Removes the directories of a recorded operation, unless they hold something by now. Closes those that their owner cannot
-    /// change at the goal. Returns the noted directories afterwards, and the changes of their list. They are as a scan would find
-    /// them, so that none counts as a change of the user. None: nothing of it has changed.
+    /// change at the goal. Returns the lists of directories afterwards. They are as a scan would find them, so that none counts as a
+    /// change of the user. None: nothing of it has changed.
     pub(in crate::restore) fn finish_dirs(
         &self,
         op: OpId,
         lines: &[JournalEntry],
-    ) -> Result<Option<(NotedDirs, Vec<DirChange>)>> {
+    ) -> Result<Option<FinishedDirs>> {
         let (conn, root) = (&self.engine.store.conn, &self.engine.root);
         let here = self.engine.here.root;
         let changes = operation::directories(conn, op)?;
@@ -117,11 +126,23 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                 }
             }
         }
+        let bare_before = scan::last(conn, here)?.bare_dirs;
+        let mut bare: BTreeSet<RelPath> = bare_before
+            .split(|byte| *byte == 0)
+            .filter_map(RelPath::new)
+            .collect();
         for dir in touched {
             let mode = root.dir_mode(&dir);
             let is_bare = mode.is_some() && file_state::count_below(conn, here, &dir)? == 0;
+            if is_bare {
+                bare.insert(dir.clone());
+            } else {
+                bare.remove(&dir);
+            }
             noted.set(dir, mode, is_bare);
         }
+        let bare: Vec<&[u8]> = bare.iter().map(RelPath::bytes).collect();
+        let bare = bare.join(&0);
         let mut list = before.differences_to(&noted);
         if is_switch {
             // they are those of the other branch
@@ -134,7 +155,12 @@ impl<E: Deref<Target = Engine>> Restore<E> {
             noted.pending = rest;
             list = joined([first, list].concat());
         }
-        Ok((noted != before).then_some((noted, list)))
+        let is_changed = noted != before || bare != bare_before;
+        Ok(is_changed.then_some(FinishedDirs {
+            noted,
+            changes: list,
+            bare,
+        }))
     }
 }
 

@@ -162,6 +162,13 @@ pub(crate) fn set_noted_dirs(
     Ok(())
 }
 
+/// `bare_dirs`: as in `LastScan`.
+pub(crate) fn set_bare_dirs(conn: &Connection, root: RootId, bare_dirs: &[u8]) -> Result<()> {
+    conn.prepare_cached("UPDATE root SET bare_dirs = ?2 WHERE id = ?1")?
+        .execute(params![root, bare_dirs])?;
+    Ok(())
+}
+
 /// State of a root that the next scan replaces.
 #[derive(Clone, Debug)]
 pub(crate) struct RootBefore {
