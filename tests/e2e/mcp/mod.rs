@@ -156,11 +156,13 @@ impl PlainClient {
         }
     }
 
-    /// Sends a signal, such as `-STOP`, to the server.
+    /// Sends a signal, such as `-STOP`, to the server: the one child of the program that stands for the agent.
     pub fn signal(&self, signal: &str) {
-        let id = self.child.id().to_string();
+        let agent = self.child.id();
+        let children = std::fs::read_to_string(format!("/proc/{agent}/task/{agent}/children"));
+        let id = children.expect("an agent");
         let sent = std::process::Command::new("kill")
-            .args([signal, &id])
+            .args([signal, id.trim()])
             .status();
         assert!(sent.expect("kill").success());
     }
