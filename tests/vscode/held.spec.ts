@@ -227,6 +227,8 @@ test.describe(() => {
     // nothing is predicted of a command: it is shown itself, and its input by a key
     await agents.row(/^Bash make test/).click();
     await expect(window.tab('Bash.held-command.sh')).toBeVisible();
+    // its keys are those of the actions above it
+    await expect(window.titleAction('Continue the Held Call')).toBeVisible();
     await window.editor.focus();
     await page.keyboard.press('F2');
     await expect(window.tab('Bash.held-input.json')).toBeVisible();

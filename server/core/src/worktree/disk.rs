@@ -231,11 +231,6 @@ impl Root {
         self.dir(dir).is_ok()
     }
 
-    /// True if nobody may list a directory: it, or one above it, lacks the permission.
-    pub(crate) fn is_closed(&self, dir: &[u8]) -> bool {
-        self.dir(dir).is_err_and(|error| error == Errno::ACCESS)
-    }
-
     /// True if the root's path still leads to this directory.
     pub(crate) fn is_there(&self) -> bool {
         let ours = rustix::fs::fstat(&self.fd);

@@ -189,7 +189,7 @@ impl StandingJob {
             .collect()
     }
 
-    /// Sets a variable for the steps that follow. Of a PATH as a shell has it, directories before the one that a step finds are
+    /// Sets a variable for the steps that follow. PATH may be as a shell has it: directories before the one that a step finds are
     /// directories of the job. Err: a sentence about a variable that steps have from the runner.
     pub fn set_for_steps(&mut self, name: &str, value: &str) -> Result<(), String> {
         let open = self.shell_open();

@@ -14,7 +14,7 @@ impl JobSession {
     }
 
     /// Takes up what the user has changed meanwhile, before a step runs. A frozen step is in the middle, and takes up nothing. True if
-    /// the person was told of something.
+    /// there is something to say.
     pub(super) fn take_up(&mut self) -> bool {
         if matches!(self.stop, StopPlace::Frozen(_)) {
             return false;
@@ -26,7 +26,9 @@ impl JobSession {
         let of_sources = self.seen.take_up(&mut self.run, self.history.engine());
         let of_sources = of_sources.unwrap_or_else(|reason| vec![reason]);
         let has_notes = !of_workflow.is_empty() || !of_sources.is_empty();
-        self.note_all(of_workflow.into_iter().chain(of_sources));
+        for sentence in of_workflow.into_iter().chain(of_sources) {
+            self.notes.add(self.run.mask(&sentence));
+        }
         has_notes
     }
 
@@ -39,7 +41,9 @@ impl JobSession {
         let workflow = self.run.workflow();
         let problem = workflow.take_problem();
         let additions = workflow.additions().cloned();
-        self.note_all(problem);
+        if let Some(problem) = problem {
+            self.notes.add(self.run.mask(&problem));
+        }
         additions
     }
 

@@ -219,8 +219,9 @@ impl JobSession {
         self.stood_since(point.at);
         self.run.taken_back(point.ended);
         self.points.restored(place);
-        let taken = self.run.take_up_workflow();
-        self.note_all(taken);
+        for sentence in self.run.take_up_workflow() {
+            self.notes.add(self.run.mask(&sentence));
+        }
         self.stand();
         self.forward(Forward::Over)
     }
@@ -255,7 +256,7 @@ impl JobSession {
         });
         let place = place.or_else(|| points.iter().rposition(|point| step.is(&point.step)));
         let place = place.ok_or_else(|| {
-            format!("{wanted}: no such step is ahead, or has a checkpoint; name it by its id, its name, or its number from 1, as 4 or 4.2")
+            format!("{wanted}: no such step is ahead, or has a checkpoint. Name it by its id, its name, or its number: 4, or 4.2 in a composite action.")
         })?;
         self.restore(place).map(Some)
     }

@@ -37,8 +37,7 @@ pub use forward::Forward;
 pub use frozen::FrozenStop;
 use history::RunHistory;
 use kept::BeforeRestore;
-pub use notes::NoteListener;
-use notes::SessionNotes;
+pub use notes::{NoteListener, SessionNotes};
 pub use points::{JobPoint, PointChoice, PointList};
 pub use restore::{Restored, gap_lines};
 pub use resume::{CannotResume, ResumableRun, is_resumable};
@@ -127,6 +126,10 @@ impl JobSession {
 
     pub fn points(&self) -> &PointList {
         &self.points
+    }
+
+    pub fn notes(&mut self) -> &mut SessionNotes {
+        &mut self.notes
     }
 
     pub fn job(&self) -> &StandingJob {

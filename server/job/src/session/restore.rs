@@ -84,8 +84,9 @@ impl JobSession {
         let reached = self.run.taken_back(point.ended);
         let (cut, passed) = self.points.restored(place);
         self.cut = cut;
-        let taken = self.run.take_up_workflow();
-        self.note_all(taken);
+        for sentence in self.run.take_up_workflow() {
+            self.notes.add(self.run.mask(&sentence));
+        }
         self.stand();
         self.log(&format!(
             "restored checkpoint [{place}] before '{}'",

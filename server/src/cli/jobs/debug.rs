@@ -200,7 +200,9 @@ impl StepTalk {
         let holds = self.holds;
         if !self.json {
             let screen = Arc::clone(&self.screen);
-            session.hear_notes(Box::new(move |text| said(&screen, text)));
+            session
+                .notes()
+                .hear(Box::new(move |text| said(&screen, text)));
         }
         if holds {
             let ran = session.forward(Forward::On);
@@ -222,7 +224,7 @@ impl StepTalk {
             let answer = self.carry_out(session, line, &mut notes)?;
             // the answer comes after the state is safe
             let answer = session.keep().and(answer);
-            notes.extend(session.take_notes());
+            notes.extend(session.notes().take());
             let with_notes = |text: Option<String>| -> Option<String> {
                 let all: Vec<String> = notes.iter().cloned().chain(text).collect();
                 (!all.is_empty()).then(|| all.join("\n"))

@@ -122,7 +122,7 @@ fn a_name_of_several_lines_is_its_first() {
     assert_eq!(said.lines().count(), 1);
 }
 
-/// What a word did before a step stands before the output of that step.
+/// Sentences about restores and edits stand before the output of the step that follows.
 #[test]
 fn notes_come_before_the_output_of_a_step() {
     let world = workflow(&job("

@@ -122,7 +122,7 @@ impl Scan<'_> {
 
     /// Notes a directory that was named without a walk of it, and that cannot be listed.
     fn note_closed(&self, dir: &RelPath) {
-        if self.root.is_closed(dir.bytes()) {
+        if !self.root.is_dir(dir.bytes()) && self.root.dir_mode(dir).is_some() {
             let message = std::io::Error::from(Errno::ACCESS).to_string();
             let mut all = self.gather();
             all.out

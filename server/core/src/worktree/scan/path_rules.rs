@@ -67,9 +67,9 @@ impl<'a> PathRules<'a> {
         let (root, read) = (self.root, &mut self.read);
         let mut text = |file: &RelPath| Self::text(root, read, file);
         let rules = ignore_rules::down_to(&self.base, dir.bytes(), &mut text)?;
-        let is_there = root.is_dir(dir.bytes()) && root.is_exact_dir(dir.bytes())
-            // the walk notes it
-            || root.is_closed(dir.bytes());
+        let is_open = root.is_dir(dir.bytes());
+        // one that cannot be opened is noted by the walk
+        let is_there = (is_open || root.dir_mode(dir).is_some()) && root.is_exact_dir(dir.bytes());
         is_there.then(|| WalkDir {
             path: dir.bytes().to_vec(),
             rules,

@@ -130,8 +130,13 @@ impl Scan<'_> {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => None,
             Err(e) => {
                 let message = std::io::Error::from(e).to_string();
+                let mode = RelPath::new(dir).and_then(|dir| self.root.dir_mode(&dir));
                 let mut all = self.gather();
                 all.out.coverage.note(dir, Reason::Unreadable, message);
+                if self.root.has_past_times() {
+                    // a run has its bits, as where it is named without a walk
+                    all.add_dir(dir, true, mode);
+                }
                 // always try it again
                 DirRecord::new(dir, None).end(&mut all.out.dir_cache_bytes);
                 None

@@ -107,8 +107,8 @@ const WORDS: [StepWord; 25] = [
         act: |session, _| {
             run(session, |session| {
                 let restored = session.before_again()?;
-                let text = restored_text(session, &restored);
-                session.note(&text);
+                let text = session.job().mask(&restored_text(session, &restored));
+                session.notes().add(text);
                 session.forward(Forward::Over)
             })
         },
