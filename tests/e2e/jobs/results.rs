@@ -181,3 +181,34 @@ fn a_called_workflow_runs_directly_with_its_inputs() {
         assert!(output.stderr.contains(&expected), "{}", output.stderr);
     }
 }
+
+/// The `github` context of a called workflow is the caller's, as GitHub documents it. The `strategy` context has the job's own values.
+#[test]
+fn contexts_of_called_workflows_and_of_strategies() {
+    let caller = "name: Caller\non: push\njobs:\n  c:\n    uses: ./.github/workflows/callee.yml\n  m:\n    runs-on: ubuntu-latest\n    strategy: {fail-fast: false, max-parallel: 3, matrix: {v: [1]}}\n    steps:\n      - run: echo \"${{ strategy.fail-fast }} ${{ strategy.max-parallel }} ${{ strategy.job-total }}\"\n";
+    let callee = "name: Callee\non: {workflow_call: {}}\njobs:\n  x:\n    runs-on: ubuntu-latest\n    steps:\n      - run: echo \"${{ github.workflow }} $GITHUB_WORKFLOW ${{ github.workflow_ref }}\"\n";
+    let world = workflow_with(caller, &[(".github/workflows/callee.yml", callee)]);
+    let output = world.run(["job", "run", "ci.yml", "--yes"]);
+    let text = &output.stdout;
+    assert!(text.contains("false 3 1"), "{text}");
+    assert!(
+        text.contains("Caller Caller ") && text.contains("/ci.yml@refs/heads/main"),
+        "{text}"
+    );
+}
+
+/// As in GitHub's runner, NODE_OPTIONS is not stored and does not fail the step, pairs before a bad line count, and a carriage return
+/// is a part of its line.
+#[test]
+fn command_files_are_read_as_by_the_runner() {
+    let world = workflow(&job("
+- {id: node, run: 'echo NODE_OPTIONS=q >> $GITHUB_ENV'}
+- id: bad
+  continue-on-error: true
+  run: echo A=one >> $GITHUB_OUTPUT; echo bad >> $GITHUB_OUTPUT; echo E=one >> $GITHUB_ENV
+- {id: returns, run: 'printf \"a=1\\r\\n\" >> $GITHUB_OUTPUT'}
+- run: echo '${{ steps.node.outcome }} ${{ steps.bad.outcome }} ${{ steps.bad.outputs.A }}' $E $NODE_OPTIONS '${{ toJSON(steps.returns.outputs.a) }}' > seen
+"));
+    let ran = run(&world, &[]);
+    assert_eq!(ran.file("seen"), "success failure one one \"1\\r\"\n");
+}

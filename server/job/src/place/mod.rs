@@ -18,7 +18,7 @@ use std::io::{self, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-pub(crate) use record::SECRETS;
+pub(crate) use record::{RUN_DB, SECRETS};
 pub use record::{RunEntry, RunRecord, RunStatus, holder, list, prune, remove};
 pub(crate) use remove::{empty_tree, remove_tree};
 pub(crate) use shims::{corepack_script, write_program};

@@ -18,6 +18,9 @@ use super::{CACHES, jobs_lock, lock_file, numbers};
 
 const FILE: &str = "run.json";
 
+/// The points of a run that a person steps through, beside the record.
+pub(crate) const RUN_DB: &str = "run.db";
+
 /// The secrets of a run, beside the record.
 pub(crate) const SECRETS: &str = "secrets.json";
 
@@ -85,6 +88,15 @@ pub struct RunEntry {
     pub is_held: bool,
     /// Start of the run, or the time of its directory.
     pub started: SystemTime,
+}
+
+impl RunEntry {
+    /// True for a run that no process holds, and that none can continue.
+    pub fn has_ended(&self) -> bool {
+        let is_open = |record: &RunRecord| record.status == RunStatus::Running;
+        let is_open = self.record.as_ref().is_ok_and(is_open);
+        !self.is_held && !(is_open && self.dir.join(RUN_DB).exists())
+    }
 }
 
 impl RunRecord {
@@ -213,7 +225,7 @@ pub fn prune(
     since: SystemTime,
 ) -> io::Result<(Vec<String>, Vec<String>)> {
     let (mut removed, mut failed) = (Vec::new(), Vec::new());
-    let ended = list(jobs_dir)?.into_iter().filter(|run| !run.is_held);
+    let ended = list(jobs_dir)?.into_iter().filter(RunEntry::has_ended);
     let mut counts: BTreeMap<Option<PathBuf>, usize> = BTreeMap::new();
     let ended = ended.filter(|run| {
         let record = run.record.as_ref().ok();

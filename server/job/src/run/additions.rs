@@ -23,7 +23,7 @@ pub struct SeenWorkflow {
     /// None until the text changes.
     pub(super) known: Option<KnownParts>,
     pub(super) additions: Option<WorkflowAdditions>,
-    /// A sentence about a text with problems, until it is shown.
+    /// A sentence about a text with problems.
     pub(super) problem: Option<String>,
 }
 
@@ -58,9 +58,9 @@ impl SeenWorkflow {
         self.additions.take_if(|now| now == added);
     }
 
-    /// The sentence about a text with problems, once.
-    pub fn take_problem(&mut self) -> Option<String> {
-        self.problem.take()
+    /// The sentence about a text with problems.
+    pub fn problem(&self) -> Option<&String> {
+        self.problem.as_ref()
     }
 }
 

@@ -75,6 +75,7 @@ impl WorkflowSetup {
         let secrets = self.secrets_for(call, facts)?;
         Ok(WorkflowSetup {
             text: text.into(),
+            caller: Some(self.caller.as_ref().unwrap_or(&self.workflow).clone()),
             workflow: Arc::new(workflow),
             inputs,
             secrets,

@@ -8,7 +8,7 @@ use crate::workflow::matrix::{self, Combination};
 use crate::workflow::{Body, StepsBody, WorkflowJob, order};
 
 use super::condition::{holds, reason};
-use super::facts::system;
+use super::facts::{number, system};
 use super::whole::{Needs, WorkflowSetup};
 
 /// The greatest number of combinations that an error lists.
@@ -142,6 +142,43 @@ impl WorkflowSetup {
                 self.workflow.file, job.condition
             )
         })
+    }
+
+    /// The `strategy` context of a job, but for its index. `total`: the number of combinations.
+    pub(super) fn strategy_context(
+        &self,
+        job: &WorkflowJob,
+        facts: &JobFacts,
+        total: usize,
+    ) -> Result<Dict, String> {
+        let state = JobState::default();
+        let at = self.at(facts, &state);
+        let strategy = &job.strategy;
+        let value = |token: Option<&TemplateToken>| -> Result<Option<Value>, String> {
+            let expanded = token
+                .map(|token| (token, expand(token, &at)))
+                .map(|(token, value)| {
+                    let line = token.range.start.line;
+                    let file = &self.workflow.file;
+                    value.map_err(|error| format!("{file} (Line: {line}): {}", error.message))
+                });
+            expanded.transpose()
+        };
+        let whole = value(strategy.expression.as_ref())?;
+        let of_whole = |name: &str| match &whole {
+            Some(Value::Object(whole)) => whole.get(name).cloned(),
+            _ => None,
+        };
+        let fail_fast = value(strategy.fail_fast.as_ref())?.or_else(|| of_whole("fail-fast"));
+        let most = value(strategy.max_parallel.as_ref())?.or_else(|| of_whole("max-parallel"));
+        let mut context = Dict::default();
+        context.set("fail-fast", fail_fast.unwrap_or_else(|| true.into()));
+        context.set("job-total", Value::Number(number(total)));
+        context.set(
+            "max-parallel",
+            most.unwrap_or_else(|| Value::Number(number(total))),
+        );
+        Ok(context)
     }
 
     pub(super) fn combinations(

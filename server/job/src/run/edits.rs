@@ -32,6 +32,7 @@ impl StandingJob {
                 let known = known.unwrap_or_else(|| KnownParts::of(&listing(&setup.body)));
                 seen.additions = known.additions(listing(&body), &workflow.file);
                 seen.known = Some(known);
+                seen.problem = None;
                 setup.workflow = Arc::new(workflow);
                 setup.body = Arc::new(body);
             }
@@ -44,7 +45,7 @@ impl StandingJob {
     /// Reads the workflow anew if its text has changed, and lets the steps ahead and the variables take it up. Returns sentences for
     /// people.
     pub fn take_up_workflow(&mut self) -> Vec<String> {
-        let mut notes: Vec<String> = self.workflow().take_problem().into_iter().collect();
+        let mut notes: Vec<String> = self.workflow().problem().cloned().into_iter().collect();
         notes.extend(take_up_variables(&mut self.run));
         let steps = Arc::new(self.run.setup.body.steps.clone());
         if let Some(top) = self.run.frames.first()

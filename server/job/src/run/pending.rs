@@ -4,9 +4,11 @@ use crate::report::{StepName, StepPart};
 use crate::workflow::{StepAction, WorkflowStep};
 
 use super::condition::holds;
+use super::frame::Frame;
 use super::job::JobRun;
 use super::open::OpenStep;
 use super::standing::StandingJob;
+use super::step::close_skipped;
 use super::uses::UsesText;
 
 /// A step that has not begun.
@@ -88,13 +90,14 @@ impl StandingJob {
         }
     }
 
-    /// Leaves the next step out: it neither runs nor has a result.
+    /// Leaves the next step out: it is skipped.
     pub fn leave_out(&mut self) {
-        let Some(frame) = self.run.frames.last_mut() else {
-            return;
-        };
-        if frame.next < frame.steps.len() {
-            frame.next += 1;
+        let next = self.run.frames.last().and_then(Frame::next_step);
+        if let Some((step, path)) = next {
+            let opened = self.run.open_with_env(&step, path);
+            let open = opened.unwrap_or_else(|failed| failed.0);
+            close_skipped(&mut self.run, &open, "It was left out.".to_owned());
+            self.run.frame().next += 1;
         } else if self.run.frames.len() == 1
             && let Some(key) = self.run.state.post.pop()
         {

@@ -32,7 +32,12 @@ pub struct ShellRan {
     pub reason: Option<String>,
     /// The variables that the command began with.
     pub environment: Vec<(String, String)>,
+    /// The end of its output, without secrets.
+    pub output: String,
 }
+
+/// Bytes of a command's output that an answer has.
+const MAX_SHELL_OUTPUT: usize = 65_536;
 
 /// Makes the program of a shell command from PATH and the working directory.
 type ShellOf<'a> = dyn Fn(&str, &Path) -> Result<ShellProgram, String> + 'a;
@@ -280,6 +285,18 @@ impl StandingJob {
             outcome: ran.outcome,
             reason: ran.reason,
             environment: environment.into_inner(),
+            output: tail_of(&self.run.log_file(&open.name.key(), &open.name.name)),
         })
     }
+}
+
+/// The end of a log, from the beginning of a line.
+fn tail_of(log: &Path) -> String {
+    let bytes = fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.trim_end();
+    let from = text.ceil_char_boundary(text.len().saturating_sub(MAX_SHELL_OUTPUT));
+    let tail = &text[from..];
+    let cut = tail.find('\n').filter(|_| from > 0);
+    cut.map_or(tail, |at| &tail[at + 1..]).to_owned()
 }

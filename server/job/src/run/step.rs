@@ -156,23 +156,8 @@ impl JobRun {
     }
 
     pub(super) fn skip(&mut self, open: &OpenStep, condition: &str) {
-        if open.name.part == StepPart::Main {
-            let result = StepResult {
-                outcome: Some(StepOutcome::Skipped),
-                conclusion: Some(StepOutcome::Skipped),
-                outputs: EnvVariables::default(),
-            };
-            self.state.set_result(&open.scope, &open.step.id, result);
-        }
-        let end = StepEnd {
-            outcome: StepOutcome::Skipped,
-            conclusion: StepOutcome::Skipped,
-            milliseconds: 0,
-            reason: Some(reason(condition, open.status, "an earlier step failed")),
-        };
-        self.report().step_ended(&open.name, &end);
-        self.ended.push((open.name.clone(), end.clone()));
-        self.last = Some((open.name.clone(), end));
+        let reason = reason(condition, open.status, "an earlier step failed");
+        close_skipped(self, open, reason);
     }
 
     /// Keeps the result of a step, and lets it count for the job or the composite action around it.
@@ -433,6 +418,27 @@ impl JobRun {
             outputs,
         }
     }
+}
+
+/// Keeps the result of a step that does not run.
+pub(super) fn close_skipped(run: &mut JobRun, open: &OpenStep, reason: String) {
+    if open.name.part == StepPart::Main {
+        let result = StepResult {
+            outcome: Some(StepOutcome::Skipped),
+            conclusion: Some(StepOutcome::Skipped),
+            outputs: EnvVariables::default(),
+        };
+        run.state.set_result(&open.scope, &open.step.id, result);
+    }
+    let end = StepEnd {
+        outcome: StepOutcome::Skipped,
+        conclusion: StepOutcome::Skipped,
+        milliseconds: 0,
+        reason: Some(reason),
+    };
+    run.report().step_ended(&open.name, &end);
+    run.ended.push((open.name.clone(), end.clone()));
+    run.last = Some((open.name.clone(), end));
 }
 
 /// Ends a step, now or with its frozen program.

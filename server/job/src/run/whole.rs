@@ -31,6 +31,8 @@ use crate::report::{JobEnd, JobName, RunReport};
 pub struct WorkflowSetup {
     pub repository: Arc<ProjectRepository>,
     pub workflow: Arc<Workflow>,
+    /// The workflow that was started, if this one is called by it: the `github` context is that one's.
+    pub caller: Option<Arc<Workflow>>,
     /// The text of the workflow.
     pub text: Arc<str>,
     /// Directory of all runs.
@@ -177,17 +179,19 @@ impl WorkflowSetup {
             Err(reason) => return without(StepOutcome::Failure, reason),
         };
         let total = combinations.all.len();
+        let strategy = match self.strategy_context(job, &facts, total) {
+            Ok(strategy) => strategy,
+            Err(reason) => return without(StepOutcome::Failure, reason),
+        };
         let mut ends = Vec::new();
         let mut outputs = EnvVariables::default();
         for (place, combination) in combinations.chosen {
             let mut facts = facts.clone();
             facts.matrix = (!combination.values.is_empty()).then(|| combination.values.clone());
+            facts.strategy.clone_from(&strategy);
             facts
                 .strategy
                 .set("job-index", Value::Number(number(place)));
-            facts
-                .strategy
-                .set("job-total", Value::Number(number(total)));
             let shown = self.shown_name(job, &facts, &combination, total);
             let name = name_of(above, &job.id.value, &shown);
             let (more, set) = match &job.body {
@@ -272,13 +276,10 @@ impl WorkflowSetup {
                 place.temp.display()
             )
         })?;
+        let caller = self.caller.as_ref().unwrap_or(&self.workflow);
         let names = RunNames {
-            workflow_name: self
-                .workflow
-                .name
-                .clone()
-                .unwrap_or_else(|| self.workflow.file.clone()),
-            workflow_file: self.workflow.file.clone(),
+            workflow_name: caller.name.clone().unwrap_or_else(|| caller.file.clone()),
+            workflow_file: caller.file.clone(),
             job: job.id.value.clone(),
             actor: self.actor.clone(),
             run_id: place.number.to_string(),

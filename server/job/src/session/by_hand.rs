@@ -3,11 +3,13 @@
 use crate::expr::Value;
 use crate::state::StepOutcome;
 
+use super::values::{ByHand, check_expression};
 use super::{JobSession, StopPlace};
 
 impl JobSession {
     /// Evaluates an expression in the contexts of the step where the job stands. Secrets in its value are masked.
     pub fn evaluate(&mut self, text: &str) -> Result<Value, String> {
+        check_expression(text).map_err(|error| self.run.mask(&error))?;
         let value = self.run.evaluate_pending(text);
         value.map_err(|error| self.run.mask(&error))
     }
@@ -15,6 +17,8 @@ impl JobSession {
     /// Sets a variable of the environment for the steps that follow.
     pub fn set_variable(&mut self, name: &str, value: &str) -> Result<(), String> {
         self.run.set_for_steps(name, value)?;
+        let set = ByHand::Variable(name.to_owned(), value.to_owned());
+        self.by_hand.push(set);
         self.refresh();
         Ok(())
     }
@@ -31,6 +35,8 @@ impl JobSession {
             format!("{step}: no step with this id has run; {known}")
         })?;
         result.outputs.set(name, value);
+        let set = ByHand::Output(step.to_owned(), name.to_owned(), value.to_owned());
+        self.by_hand.push(set);
         self.refresh();
         Ok(())
     }
@@ -45,5 +51,20 @@ impl JobSession {
         self.run.set_conclusion(&name, outcome);
         self.stand();
         Ok(())
+    }
+}
+
+/// Sets values anew that a person had set.
+pub(super) fn set_again(session: &mut JobSession, all: Vec<ByHand>) {
+    for one in all {
+        // each could be set before
+        let _ = match one {
+            ByHand::Variable(name, value) => session.set_variable(&name, &value),
+            ByHand::Output(step, name, value) => session.set_output(&step, &name, &value),
+            ByHand::Unset(name) => {
+                session.run.state_mut().remove_variable(&name);
+                Ok(())
+            }
+        };
     }
 }

@@ -11,13 +11,11 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Transaction, param
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::place::{SECRETS, write_durably};
+use crate::place::{RUN_DB, SECRETS, write_durably};
 use crate::run::{KeptJob, KeptSecrets};
 
 use super::kept::{KeptStop, RunWork};
 use super::points::{JobPoint, PointList};
-
-const FILE: &str = "run.db";
 
 /// The form of the tables. A run of another form is not continued.
 const VERSION: i64 = 4;
@@ -67,7 +65,7 @@ pub(super) struct RunDb {
 impl RunDb {
     /// Makes the file of a run that begins.
     pub fn create(dir: &Path) -> Result<RunDb, String> {
-        let file = dir.join(FILE);
+        let file = dir.join(RUN_DB);
         let failed = |error: &dyn std::fmt::Display| {
             let file = file.display();
             format!("{file} cannot be made: {error}")
@@ -86,7 +84,7 @@ impl RunDb {
 
     /// Opens the file of a run that has begun. None if it has none, or one of another version.
     pub fn open(dir: &Path) -> Result<Option<RunDb>, String> {
-        let file = dir.join(FILE);
+        let file = dir.join(RUN_DB);
         if !file.exists() {
             return Ok(None);
         }
@@ -101,7 +99,7 @@ impl RunDb {
 
     fn connect(dir: &Path) -> rusqlite::Result<RunDb> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let conn = Connection::open_with_flags(dir.join(FILE), flags)?;
+        let conn = Connection::open_with_flags(dir.join(RUN_DB), flags)?;
         conn.busy_timeout(BUSY)?;
         conn.execute_batch("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;")?;
         Ok(RunDb {
@@ -260,5 +258,5 @@ fn read<T: DeserializeOwned>(table: &str, text: &str) -> Result<T, String> {
 }
 
 fn damaged(table: &str, error: &dyn std::fmt::Display) -> String {
-    format!("{FILE}: the table {table} is damaged: {error}")
+    format!("{RUN_DB}: the table {table} is damaged: {error}")
 }

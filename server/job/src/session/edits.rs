@@ -38,13 +38,7 @@ impl JobSession {
         if matches!(self.stop, StopPlace::Frozen(_)) {
             return None;
         }
-        let workflow = self.run.workflow();
-        let problem = workflow.take_problem();
-        let additions = workflow.additions().cloned();
-        if let Some(problem) = problem {
-            self.notes.add(self.run.mask(&problem));
-        }
-        additions
+        self.run.workflow().additions().cloned()
     }
 
     /// Says that a person knows additions.

@@ -6,6 +6,7 @@ use crate::report::{StepEnd, StepName};
 use crate::run::PendingStep;
 use crate::state::StepOutcome;
 
+use super::by_hand::set_again;
 use super::edits::check_agreed;
 use super::history::seconds_now;
 use super::kept::RunWork;
@@ -114,6 +115,7 @@ impl JobSession {
     fn commit(&mut self, step: &PendingStep) -> Result<(), String> {
         self.history.step_begins(step, &self.run)?;
         (self.undo, self.cut) = (None, Vec::new());
+        self.by_hand.clear();
         let run = &mut self.run;
         let mut evaluate = |text: &str| run.evaluate_pending(text);
         if !self.choice.has_point(&step.name, &mut evaluate)? {
@@ -206,19 +208,22 @@ impl JobSession {
         self.back(1)
     }
 
-    /// Runs the last step once more, with the files as they are now, and all else as at its first start.
+    /// Runs the last step once more, with the files as they are now, and what the person has set since. All else is as at its first
+    /// start.
     pub fn retry(&mut self) -> Result<(), String> {
         self.points.check_last()?;
         check_agreed(self)?;
-        let place = self.points.available().len().checked_sub(1);
+        let place = self.points.back(1, self.stop.depth());
         let place = place.ok_or_else(|| "No step has run, so none can be run again.".to_owned())?;
         let point = self.points.all()[place].clone();
+        let by_hand = std::mem::take(&mut self.by_hand);
         self.kill_taken_back()?;
         self.run.end_programs_after(point.programs);
         self.run.set_live(point.live);
         self.stood_since(point.at);
         self.run.taken_back(point.ended);
         self.points.restored(place);
+        set_again(self, by_hand);
         for sentence in self.run.take_up_workflow() {
             self.notes.add(self.run.mask(&sentence));
         }

@@ -29,6 +29,9 @@ const NOT_CAPTURED: &str = "was there, and its content was not captured";
 /// The detail of a gap at a path that no scan could read at the checkpoint.
 const UNREAD: &str = "could not be read at the checkpoint: what was in it is not restored";
 
+/// The detail of a gap at a file that had several names.
+const SEPARATE: &str = "had other hard links: each name is a separate file now";
+
 /// The detail of a gap at a path that cannot be read after the restore.
 const STAYS: &str =
     "cannot be read, so it stays as it is: change its permissions, and step back again";
@@ -175,8 +178,15 @@ impl RunHistory {
                     .as_deref()
                     .is_some_and(|path| skipped.contains(path))
         });
+        for gap in &mut plan.gaps {
+            if gap.kind == GapKind::HardLink {
+                SEPARATE.clone_into(&mut gap.detail);
+            }
+        }
+        let unread = unread_gaps(files, &before, &self.present()?);
         plan.gaps
-            .extend(unread_gaps(files, &before, &self.present()?, &plan.gaps));
+            .retain(|gap| unread.iter().all(|new| new.path != gap.path));
+        plan.gaps.extend(unread);
         Ok(applied)
     }
 
@@ -229,18 +239,11 @@ impl RunHistory {
 }
 
 /// Gaps at paths that could not be read: those of the checkpoint that have changed since, and those that the restore left.
-fn unread_gaps(
-    then: &RecordedFiles,
-    before: &RecordedFiles,
-    after: &RecordedFiles,
-    known: &[Gap],
-) -> Vec<Gap> {
+fn unread_gaps(then: &RecordedFiles, before: &RecordedFiles, after: &RecordedFiles) -> Vec<Gap> {
     let lost = then.unread.difference(&before.unread);
     let stay = after.unread.difference(&then.unread);
     let gaps = lost.map(|path| (path, UNREAD));
     let gaps = gaps.chain(stay.map(|path| (path, STAYS)));
-    let is_known = |path: &Vec<u8>| known.iter().any(|gap| gap.path.as_ref() == Some(path));
-    let gaps = gaps.filter(|(path, _)| !is_known(path));
     let gaps = gaps.map(|(path, detail)| Gap {
         path: Some(path.clone()),
         kind: GapKind::Unreadable,

@@ -39,6 +39,7 @@ impl JobSession {
             passed: self.points.passed().to_vec(),
             only: self.choice.words().to_vec(),
             undo: self.undo.clone(),
+            by_hand: self.by_hand.clone(),
             attempts: self.attempts.all().to_vec(),
         }
     }

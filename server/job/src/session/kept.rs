@@ -9,6 +9,7 @@ use crate::run::LiveStop;
 
 use super::attempts::StepAttempt;
 use super::history::RecordedFiles;
+use super::values::ByHand;
 
 /// The work of the process that has the run. The next one finds here what was cut off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +40,7 @@ pub(super) struct KeptStop {
     /// Words that choose the steps with points.
     pub only: Vec<String>,
     pub undo: Option<BeforeRestore>,
+    pub by_hand: Vec<ByHand>,
     pub attempts: Vec<StepAttempt>,
 }
 

@@ -20,6 +20,7 @@ mod shell;
 mod source_merge;
 mod sources;
 mod undo;
+mod values;
 mod wanted;
 
 use std::time::Instant;
@@ -44,6 +45,7 @@ pub use resume::{CannotResume, ResumableRun, is_resumable};
 pub use shell::ShellEnd;
 use sources::SeenSources;
 pub use undo::UndoneRestore;
+use values::ByHand;
 
 /// The place where a job stands.
 #[derive(Clone, Debug)]
@@ -56,6 +58,18 @@ pub enum StopPlace {
     Failed(StepName, StepEnd),
     /// After the last step and the last post.
     End,
+}
+
+impl StopPlace {
+    /// Depth of the step where the job stands: 1 for one of the job.
+    fn depth(&self) -> usize {
+        match self {
+            StopPlace::Before(step) => step.depth(),
+            StopPlace::Frozen(frozen) => frozen.step.depth(),
+            StopPlace::Failed(name, _) => name.path.len(),
+            StopPlace::End => 1,
+        }
+    }
 }
 
 /// A job, its points, and the place where it stands.
@@ -77,6 +91,7 @@ pub struct JobSession {
     /// The user's files as they were seen last.
     seen: SeenSources,
     notes: SessionNotes,
+    by_hand: Vec<ByHand>,
 }
 
 impl JobSession {
@@ -116,6 +131,7 @@ impl JobSession {
             attempts: StepAttempts::default(),
             seen: SeenSources::default(),
             notes: SessionNotes::default(),
+            by_hand: Vec::new(),
             run,
         }
     }

@@ -10,6 +10,7 @@ use crate::report::StepName;
 use crate::run::LiveJob;
 
 use super::history::RecordedFiles;
+use super::values::check_expression;
 
 /// A moment before a step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -73,9 +74,7 @@ impl PointChoice {
     pub fn new(words: &[String], keep: usize) -> Result<PointChoice, String> {
         let read = |word: &String| {
             if word.trim().starts_with("${{") {
-                let inner = word.trim().trim_start_matches("${{").trim_end_matches("}}");
-                let parsed = crate::expr::check_syntax(inner);
-                parsed.map_err(|error| format!("{word}: {}", error.message))?;
+                check_expression(word).map_err(|error| format!("{word}: {error}"))?;
                 return Ok(PointWord::Expression(word.clone()));
             }
             let pattern = Glob::new(word).map_err(|error| format!("{word}: {}", error.kind()))?;

@@ -6,7 +6,7 @@ use crate::run::{ReachedOut, StandingJob};
 
 use super::kept::{BeforeRestore, RunWork};
 use super::points::JobPoint;
-use super::{JobSession, StopPlace};
+use super::JobSession;
 
 /// The reason of a step back that leads nowhere.
 const NO_POINT: &str = "There is no checkpoint to go back to: no step has run.";
@@ -42,12 +42,7 @@ impl Restored {
 impl JobSession {
     /// Goes so many points back.
     pub fn back(&mut self, steps: usize) -> Result<Restored, String> {
-        let depth = match &self.stop {
-            StopPlace::Before(step) => step.depth(),
-            StopPlace::Frozen(frozen) => frozen.step.depth(),
-            StopPlace::Failed(name, _) => name.path.len(),
-            StopPlace::End => 1,
-        };
+        let depth = self.stop.depth();
         let available = self.points.available().len();
         if available == 0 {
             return Err(NO_POINT.to_owned());
@@ -69,6 +64,7 @@ impl JobSession {
         self.run.end_programs_after(point.programs);
         self.undo = Some(BeforeRestore::of(self)?);
         self.cut.clear();
+        self.by_hand.clear();
         self.save(&RunWork::Restore(place))?;
         self.finish_restore(place)
     }

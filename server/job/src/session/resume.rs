@@ -143,6 +143,7 @@ impl JobSession {
         session.points.set_passed(kept.stop.passed);
         session.cut = kept.cut;
         session.undo = kept.stop.undo;
+        session.by_hand = kept.stop.by_hand;
         session.attempts = StepAttempts::new(kept.stop.attempts);
         let note = session.finish_work(kept.work, kept.stop.failed)?;
         session.save(&RunWork::Standing)?;

@@ -9,6 +9,7 @@ use crate::step::shell::find_program;
 
 use super::JobSession;
 use super::kept::RunWork;
+use super::values::ByHand;
 
 /// Variables of the shell itself, which are not handed over.
 const OWN: [&str; 4] = ["PWD", "OLDPWD", "SHLVL", "_"];
@@ -18,8 +19,12 @@ const OWN: [&str; 4] = ["PWD", "OLDPWD", "SHLVL", "_"];
 pub struct ShellEnd {
     /// The reason of a failure.
     pub reason: Option<String>,
+    /// The end of the output.
+    pub output: String,
     /// Names of the variables that the command set for the steps that follow.
     pub set: Vec<String>,
+    /// Names of those that it removed.
+    pub unset: Vec<String>,
     /// Sentences about variables that it cannot set.
     pub refused: Vec<String>,
     /// False if the shell could not hand its environment over: nothing of it is set.
@@ -42,7 +47,9 @@ impl JobSession {
         let _ = fs::remove_file(&handed);
         let mut end = ShellEnd {
             reason: ran.reason,
+            output: ran.output,
             set: Vec::new(),
+            unset: Vec::new(),
             refused: Vec::new(),
             is_handed_over: text.is_some(),
         };
@@ -57,14 +64,19 @@ impl JobSession {
                 continue;
             }
             match self.run.set_for_steps(name, value) {
-                Ok(()) => end.set.push(name.clone()),
+                Ok(()) => {
+                    end.set.push(name.clone());
+                    let set = ByHand::Variable(name.clone(), value.clone());
+                    self.by_hand.push(set);
+                }
                 Err(reason) => end.refused.push(reason),
             }
         }
         for (name, _) in &ran.environment {
             let is_there = pairs.iter().any(|(known, _)| known == name);
             if !is_there && self.run.state_mut().remove_variable(name) {
-                end.set.push(name.clone());
+                end.unset.push(name.clone());
+                self.by_hand.push(ByHand::Unset(name.clone()));
             }
         }
         self.refresh();

@@ -59,6 +59,7 @@ impl JobSession {
         self.points.set_at_last(before.at_last);
         self.points.set_passed(before.passed);
         self.undo = None;
+        self.by_hand.clear();
         self.stand_at(before.failed);
         self.save(&RunWork::Standing)?;
         Ok(UndoneRestore {

@@ -88,17 +88,17 @@ impl CommandFiles {
     /// Reads all files after the step.
     pub fn read(&self) -> FileCommands {
         let mut written = FileCommands::default();
-        let pairs_of = |name: &str, file: &Path, written: &mut FileCommands| match text_of(file)
-            .and_then(|text| pairs(&text))
-        {
-            Ok(pairs) => pairs,
-            Err(reason) => {
+        // as on GitHub, the pairs before a bad line count
+        let pairs_of = |name: &str, file: &Path, written: &mut FileCommands| {
+            let mut all = Vec::new();
+            let read = text_of(file).and_then(|text| pairs_into(&text, &mut all));
+            if let Err(reason) = read {
                 written.errors.push(format!(
                     "Unable to process file command '{name}' successfully."
                 ));
                 written.errors.push(reason);
-                Vec::new()
             }
+            all
         };
         written.env = pairs_of("env", &self.env, &mut written);
         written.outputs = pairs_of("output", &self.output, &mut written);
@@ -110,7 +110,8 @@ impl CommandFiles {
         {
             written.env.remove(place);
             let error = "Can't store NODE_OPTIONS output parameter using '$GITHUB_ENV' command.";
-            written.errors.push(error.to_owned());
+            // the step does not fail by it
+            written.warnings.push(error.to_owned());
         }
         match text_of(&self.path) {
             Ok(text) => written.path.extend(
@@ -179,14 +180,26 @@ fn open_without_waiting(file: &Path) -> io::Result<fs::File> {
     fs::File::open(file)
 }
 
+/// Lines as GitHub's runner reads them: elsewhere than on Windows a carriage return is a part of its line.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
-    text.split('\n')
-        .map(|line| line.strip_suffix('\r').unwrap_or(line))
+    text.split('\n').map(without_return)
+}
+
+fn without_return(line: &str) -> &str {
+    let returned = line.strip_suffix('\r').filter(|_| cfg!(windows));
+    returned.unwrap_or(line)
 }
 
 /// Pairs of `name=value` and `name<<delimiter` (GitHub's workflow commands, "Multiline strings").
+#[cfg(any(test, fuzzing))]
 pub(crate) fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
     let mut all = Vec::new();
+    pairs_into(text, &mut all)?;
+    Ok(all)
+}
+
+/// Adds the pairs of a text to `all`, up to a bad line. Err: a sentence about that.
+fn pairs_into(text: &str, all: &mut Vec<(String, String)>) -> Result<(), String> {
     let mut rest = text;
     while let Some((line, _, after)) = next_line(rest) {
         rest = after;
@@ -216,7 +229,7 @@ pub(crate) fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
             _ => return Err(format!("Invalid format '{line}'")),
         }
     }
-    Ok(all)
+    Ok(())
 }
 
 /// A line, its line end, and the text after it.
@@ -227,7 +240,7 @@ fn next_line(text: &str) -> Option<(&str, &str, &str)> {
     let Some(end) = text.find('\n') else {
         return Some((text, "", ""));
     };
-    let line = text[..end].strip_suffix('\r').unwrap_or(&text[..end]);
+    let line = without_return(&text[..end]);
     Some((line, &text[line.len()..=end], &text[end + 1..]))
 }
 
@@ -264,16 +277,19 @@ mod tests {
 
     #[test]
     fn both_forms() {
-        let text = "A=1\n\nB<<EOF\none\ntwo=2\nEOF\nC=x<<y\r\nD<<E\r\na\r\nb\r\nE\n";
+        let text = "A=1\n\nB<<EOF\none\ntwo=2\nEOF\nC=x<<y\nD<<E\na\r\nb\r\nE\n";
         assert_eq!(
             read(text),
             [
                 pair("A", "1"),
                 pair("B", "one\ntwo=2"),
                 pair("C", "x<<y"),
-                pair("D", "a\r\nb")
+                pair("D", "a\r\nb\r")
             ]
         );
+        // a carriage return does not end a line
+        let read_with_returns = read("A=1\r\nB<<E\r\nx\r\nE\r\n");
+        assert_eq!(read_with_returns, [pair("A", "1\r"), pair("B", "x\r")]);
         assert_eq!(read("E<<X\nX"), [pair("E", "")]);
         assert_eq!(read("A=\n"), [pair("A", "")]);
     }
@@ -304,7 +320,12 @@ mod tests {
             let written = files.read();
             assert_eq!(written.outputs, [pair("a", "1")]);
             assert_eq!(written.env, [pair("B", "2")]);
-            assert_eq!(written.errors.len(), 1);
+            assert_eq!((written.errors.len(), written.warnings.len()), (0, 1));
+            files.reset().expect("files");
+            fs::write(&files.output, "a=1\nbad\nb=2\n").expect("written");
+            let written = files.read();
+            assert_eq!(written.outputs, [pair("a", "1")]);
+            assert_eq!(written.errors.len(), 2);
         }
     }
 }

@@ -236,8 +236,17 @@ impl StepTalk {
                     let text = with_notes(Some(text)).unwrap_or_default();
                     self.say(&text)?;
                 }
+                Ok(StepAnswer::Ran { output, said }) => {
+                    let all = [output, said].into_iter();
+                    // a terminal has the output already
+                    let all = all
+                        .skip(usize::from(!self.json))
+                        .filter(|text| !text.is_empty());
+                    let text: Vec<String> = all.collect();
+                    self.say(&with_notes(Some(text.join("\n"))).unwrap_or_default())?;
+                }
                 Ok(StepAnswer::Asks(_)) => self.say(DECLINED)?,
-                Err(reason) => self.fail(&reason, with_notes(None))?,
+                Err(reason) => self.fail(&session.job().mask(&reason), with_notes(None))?,
             }
             if holds && matches!(session.stop(), StopPlace::End) {
                 return Ok(());

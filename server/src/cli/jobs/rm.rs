@@ -49,7 +49,7 @@ pub fn run(args: &JobRmArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitCo
             others += 1;
             continue;
         }
-        if args.runs.contains(&run.id) || (args.all && !run.is_held) {
+        if args.runs.contains(&run.id) || (args.all && run.has_ended()) {
             remove(&dir, &run.id).map_err(|error| {
                 CliError::new(
                     ExitKind::Failed,
@@ -60,7 +60,7 @@ pub fn run(args: &JobRmArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitCo
         }
     }
     out.remark(&format!("Removed {}.\n", counted(removed, "run")))?;
-    let held = known.iter().filter(|run| args.all && run.is_held);
+    let held = known.iter().filter(|run| args.all && !run.has_ended());
     let held = held.filter(|run| args.everywhere || is_of(run, &root));
     let held: Vec<&str> = held.map(|run| run.id.as_str()).collect();
     if !held.is_empty() {

@@ -184,12 +184,8 @@ fn setup_of(
     for (_, value) in secrets.iter() {
         masks.add(&value.to_text());
     }
-    let env = args
-        .env_file
-        .as_deref()
-        .map(|file| pairs_of("--env-file", file))
-        .transpose()?
-        .unwrap_or_default();
+    let env = args.env_file.as_deref();
+    let env = env.map(|file| pairs_of("--env-file", file)).transpose()?;
     let jobs_dir = jobs::jobs_dir()?;
     let matrix = args
         .matrix
@@ -239,7 +235,7 @@ fn setup_of(
             only: args.step.clone(),
             outputs: given.steps,
             needs: given.jobs,
-            env: env.into_iter().collect(),
+            env: env.unwrap_or_default().into_iter().collect(),
         },
         supervisor: supervisor()?,
         masks,
@@ -250,6 +246,7 @@ fn setup_of(
         jobs_dir,
         repository: Arc::new(repository),
         workflow: Arc::new(workflow),
+        caller: None,
     })
 }
 

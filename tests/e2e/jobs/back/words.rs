@@ -2,8 +2,12 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use serde_json::Value;
+
 use super::super::{job, newest, workflow, workflow_with};
+use super::conversation::Conversation;
 use super::debug;
+use super::stepped::{SteppedJob, place};
 use crate::support::finish;
 
 const ACTION: &str = "name: a
@@ -185,4 +189,158 @@ fn secrets_go_with_the_end_of_the_run() {
     let run = newest(&world);
     assert!(run.join("run.db").exists());
     assert!(!run.join("secrets.json").exists());
+}
+
+/// Fails until a variable and an output of an earlier step are right.
+const NEEDS_VALUES: &str = "
+- {id: a, run: echo o=old >> $GITHUB_OUTPUT}
+- name: Check
+  run: echo \"$CODE ${{ steps.a.outputs.o }}\" >> seen; exit ${CODE:-7}";
+
+/// Values that a person has set at a stop are there when the step runs again with the files of now, also after a kill. A run with the
+/// files of before does not have them: that is a step back.
+#[test]
+fn a_retry_keeps_what_was_set_by_hand() {
+    let world = workflow(&job(NEEDS_VALUES));
+    let set = [
+        ":env CODE=8",
+        ":output a o=new",
+        "!export CODE=0; unset NONE",
+    ];
+    let mut job = SteppedJob::start(&world);
+    assert_eq!(job.said("c"), "failed Check");
+    for line in set {
+        job.line(line).expect("an answer");
+    }
+    job.kill();
+    let mut job = SteppedJob::resume(&world);
+    assert_eq!(place(&job.first), "failed Check");
+    assert_eq!(job.said(":retry"), "end");
+    assert_eq!(job.said("!cat seen"), " old\n0 new");
+    job.line("b").expect("an answer");
+    assert_eq!(job.said(":again"), "before Check");
+    assert_eq!(job.said("n"), "failed Check");
+}
+
+/// A step that is left out is skipped, and has its outputs from the person.
+#[test]
+fn a_step_that_is_left_out_is_skipped() {
+    let world = workflow(&job(NEEDS_VALUES));
+    let lines = [
+        ":skip",
+        "steps.a.outcome",
+        ":output a o=mine",
+        ":env CODE=0",
+        "n",
+        "b 1",
+        "steps.a.outcome",
+    ];
+    let ran = debug(&world, &lines);
+    assert_eq!((ran.said(1), ran.stop(4).as_str()), ("skipped", "end"));
+    assert_eq!(ran.said(6), "skipped");
+    let world = workflow(&job(NEEDS_VALUES));
+    let ran = debug(
+        &world,
+        &[":goto Check", "steps.a.conclusion", ":env CODE=0", "n"],
+    );
+    assert_eq!((ran.said(1), ran.stop(3).as_str()), ("skipped", "end"));
+}
+
+/// The last step is the same for both words, also after a composite action was entered.
+#[test]
+fn again_and_retry_run_the_same_step() {
+    let world = workflow_with(&job(COMPOSITE), &[("act/action.yml", ACTION)]);
+    let mut job = SteppedJob::start(&world);
+    for line in ["n", "n", "s", "n", "n", "n"] {
+        job.line(line).expect("an answer");
+    }
+    assert_eq!(job.said(":retry"), "before Four");
+    assert_eq!(job.said("!cat log"), "two\nin1\nin2\nin3\nin1\nin2\nin3");
+    assert_eq!(job.said(":again"), "before Four");
+    assert_eq!(job.said("!cat log"), "two\nin1\nin2\nin3\nin1\nin2\nin3");
+}
+
+/// A line that is not UTF-8, an unknown word and a wrong name are errors of that line alone.
+#[test]
+fn bad_lines_are_errors_of_their_own() {
+    let world = workflow(&job("- {name: One, run: echo one}"));
+    world.write(".secrets", "KEY=a-secret-value\n");
+    let mut command = world.backstitch();
+    command.args([
+        "--json",
+        "job",
+        "debug",
+        "ci.yml",
+        "--yes",
+        "--secret-file",
+        ".secrets",
+    ]);
+    let input = b"\xff\xfe\nnn\n:env A B=1\n:goto a-secret-value\n!unset HOME_OF_NOBODY; echo out; echo err >&2\nn\n";
+    let output = finish(&mut command, input);
+    assert_eq!(output.code, 0, "{output:?}");
+    let all = serde_json::Deserializer::from_str(&output.stdout).into_iter::<Value>();
+    let all: Vec<Value> = all.map(|one| one.expect("JSON")).collect();
+    let error = |line: usize| all[line]["error"].as_str().unwrap_or_default().to_owned();
+    assert_ne!(error(1), "");
+    assert!(
+        error(2).starts_with("Unrecognized named-value: 'nn'"),
+        "{}",
+        error(2)
+    );
+    assert!(error(3).contains("no blank before the ="), "{}", error(3));
+    assert!(error(4).starts_with("***: no such step"), "{}", error(4));
+    let said = all[5]["said"].as_str().expect("a text");
+    assert!(said.contains("out") && said.contains("err"), "{said}");
+    assert_eq!(all[6]["stop"], "end");
+}
+
+/// Problems of the workflow are said each time that steps run without its edit.
+#[test]
+fn problems_of_the_workflow_are_told_each_time() {
+    let world = workflow(&job(
+        "- {name: One, run: echo one}\n- {name: Two, run: echo two}",
+    ));
+    let mut talk = Conversation::begin(&world);
+    super::edit(&world, "  build:\n", "  build:\n    bogus: 1\n");
+    for line in [":sync", ":sync", "n"] {
+        let said = talk.ask(line)["said"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        assert!(
+            said.contains("bogus") && said.contains("stay as they were"),
+            "{line}: {said}"
+        );
+    }
+    super::edit(&world, "    bogus: 1\n", "");
+    assert_eq!(
+        talk.said(":sync"),
+        "Neither the workflow nor your files have changed."
+    );
+    talk.end();
+}
+
+/// A run that can be continued has not ended: neither the number of kept runs nor `job rm --all` removes it.
+#[test]
+fn a_run_that_can_be_continued_stays() {
+    let world = workflow(&job("- run: echo one\n- run: echo two"));
+    world.configure("[jobs]\nkeepRuns = 1\n");
+    let mut job = SteppedJob::start(&world);
+    job.line("n").expect("an answer");
+    job.kill();
+    let cut_off = newest(&world);
+    for _ in 0..3 {
+        debug(&world, &["c"]);
+    }
+    assert!(cut_off.exists());
+    let output = world.ok(["job", "rm", "--all"]);
+    let id = cut_off.file_name().expect("a name").to_string_lossy();
+    assert!(
+        output
+            .stderr
+            .contains(&format!("Not ended, and kept: {id}.")),
+        "{output:?}"
+    );
+    let mut job = SteppedJob::resume(&world);
+    assert_eq!(job.said("c"), "end");
 }

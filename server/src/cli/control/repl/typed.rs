@@ -1,7 +1,7 @@
 //! The line that is typed in the REPL: its history, which stays, and its completion.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
@@ -73,6 +73,10 @@ impl ReplLine {
                     input.push('\n');
                 }
                 Err(ReadlineError::Interrupted) => return Ok(Some(String::new())),
+                // bytes that are not UTF-8 empty the input, as Ctrl-C does
+                Err(ReadlineError::Io(error)) if error.kind() == ErrorKind::InvalidData => {
+                    return Ok(Some(String::new()));
+                }
                 Err(ReadlineError::Eof) => return Ok(None),
                 Err(error) => return Err(failed(&error)),
             }

@@ -1,7 +1,7 @@
 //! Lines of `job debug`: typed in a terminal, with history, or those of a script.
 
 use std::collections::VecDeque;
-use std::io::{self, IsTerminal as _};
+use std::io::{self, BufRead as _, IsTerminal as _};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -93,7 +93,10 @@ impl ScriptLines {
         thread::Builder::new()
             .name("lines".to_owned())
             .spawn(move || {
-                for line in io::stdin().lines() {
+                for line in io::stdin().lock().split(b'\n') {
+                    // a byte that is not UTF-8 spoils its line alone
+                    let text = |line: Vec<u8>| String::from_utf8_lossy(&line).into_owned();
+                    let line = line.map(text);
                     let mut ahead = lock(&shared.0);
                     ahead.lines.push_back(line);
                     if ahead.lines.len() == 1 && ahead.pauses() {

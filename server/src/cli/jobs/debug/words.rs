@@ -15,6 +15,11 @@ pub enum StepAnswer {
     /// The job stands elsewhere, or the same place is shown again.
     Moved(Option<String>),
     Said(String),
+    /// A shell command has run. A terminal has shown its output.
+    Ran {
+        output: String,
+        said: String,
+    },
     /// Nothing has run: the person has not agreed to what an edit of the workflow added.
     Asks(WorkflowAdditions),
     Quit,
@@ -266,7 +271,12 @@ pub fn execute(session: &mut JobSession, line: &str) -> Result<StepAnswer, Strin
     if name.starts_with(':') {
         return Err(format!("{name}: no such word; :help lists them"));
     }
-    let value = session.evaluate(line)?;
+    let value = session.evaluate(line).map_err(|error| {
+        if error.starts_with("Unrecognized named-value") {
+            return format!("{error}. :help lists the words.");
+        }
+        error
+    })?;
     Ok(StepAnswer::Said(session.job().mask(&value_text(&value))))
 }
 
@@ -292,13 +302,19 @@ fn shell(session: &mut JobSession, command: &str) -> Result<StepAnswer, String> 
     if !end.is_handed_over {
         text =
             format!("{text} The shell could not hand its environment over: nothing of it is set.");
-    } else if !end.set.is_empty() {
-        text = format!("{text} Set: {}.", end.set.join(", "));
+    }
+    for (word, names) in [("Set", end.set), ("Unset", end.unset)] {
+        if !names.is_empty() {
+            text = format!("{text} {word}: {}.", names.join(", "));
+        }
     }
     for reason in end.refused {
         text = format!("{text} {reason}");
     }
-    Ok(StepAnswer::Said(text.trim().to_owned()))
+    Ok(StepAnswer::Ran {
+        output: end.output,
+        said: text.trim().to_owned(),
+    })
 }
 
 fn moved(session: &JobSession, restored: &Restored) -> StepAnswer {
@@ -311,7 +327,7 @@ fn restored_text(session: &JobSession, restored: &Restored) -> String {
     let mut text = format!(
         "Restored checkpoint [{}] before '{}': {}, {}.",
         restored.place,
-        point.step.name,
+        one_line(&point.step.name),
         counted(restored.changed, "file"),
         counted(restored.variables, "variable"),
     );
@@ -334,10 +350,10 @@ fn checkpoints(session: &JobSession) -> String {
         };
         let mark = if here { "■" } else { " " };
         let time = clock(point.created);
-        format!(
-            "{mark} [{place}] before '{}'{attempt}  {time}",
-            point.step.name
-        )
+        {
+            let name = one_line(&point.step.name);
+            format!("{mark} [{place}] before '{name}'{attempt}  {time}")
+        }
     });
     let lines: Vec<String> = lines.collect();
     if lines.is_empty() {
@@ -470,9 +486,10 @@ fn index(text: &str) -> Option<usize> {
 }
 
 fn pair(text: &str) -> Result<(&str, &str), String> {
-    let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    let is_name = |name: &str| !name.is_empty() && !name.contains(char::is_whitespace);
+    let pair = text.split_once('=').filter(|(name, _)| is_name(name));
     pair.ok_or_else(|| match text {
         "" => "No variable is named: write NAME=VALUE.".to_owned(),
-        text => format!("{text}: write NAME=VALUE"),
+        text => format!("{text}: write NAME=VALUE, with no blank before the ="),
     })
 }
