@@ -197,7 +197,7 @@ fn contexts_of_called_workflows_and_of_strategies() {
     );
 }
 
-/// As in GitHub's runner, NODE_OPTIONS is not stored and does not fail the step, pairs before a bad line count, and a carriage return
+/// As in GitHub's runner, `NODE_OPTIONS` is not stored and does not fail the step, pairs before a bad line count, and a carriage return
 /// is a part of its line.
 #[test]
 fn command_files_are_read_as_by_the_runner() {

@@ -95,7 +95,8 @@ impl RunEntry {
     pub fn has_ended(&self) -> bool {
         let is_open = |record: &RunRecord| record.status == RunStatus::Running;
         let is_open = self.record.as_ref().is_ok_and(is_open);
-        !self.is_held && !(is_open && self.dir.join(RUN_DB).exists())
+        let is_cut_off = is_open && self.dir.join(RUN_DB).exists();
+        !self.is_held && !is_cut_off
     }
 }
 

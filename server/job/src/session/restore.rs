@@ -4,9 +4,9 @@ use backstitch_core::restore::Gap;
 
 use crate::run::{ReachedOut, StandingJob};
 
+use super::JobSession;
 use super::kept::{BeforeRestore, RunWork};
 use super::points::JobPoint;
-use super::JobSession;
 
 /// The reason of a step back that leads nowhere.
 const NO_POINT: &str = "There is no checkpoint to go back to: no step has run.";

@@ -71,7 +71,7 @@ fn s1_045_a_directory_that_cannot_be_read_is_named() {
         assert!(is_right, "{line}: {answer}");
     };
     says("n", "");
-    says("b", "not captured");
+    says("b", "cannot be read, so it stays as it is");
     assert!(d.exists() && !log.exists());
     says("!chmod 700 d; rm -r d", "");
     says("n", "");

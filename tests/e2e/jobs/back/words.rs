@@ -337,7 +337,7 @@ fn a_run_that_can_be_continued_stays() {
     let id = cut_off.file_name().expect("a name").to_string_lossy();
     assert!(
         output
-            .stderr
+            .stdout
             .contains(&format!("Not ended, and kept: {id}.")),
         "{output:?}"
     );
