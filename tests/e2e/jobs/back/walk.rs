@@ -274,14 +274,19 @@ impl Walk {
     /// Runs the last step again with the files as they are now: a fresh run does not.
     fn retry(&mut self) {
         let files = self.now().files;
+        let place = self.left.place(1, self.depth());
         let answer = self.line(":retry");
         if answer["error"].is_null() {
-            let place = self.left.available() - 1;
+            let place = place.expect("a checkpoint");
+            // what was set by hand since is kept
+            let is_alone = self.left.lines.len() == self.left.points[place].0 + 1;
             self.left.back(place);
             // the files of its point are those before it ran again, and all else is as at its first start
+            let first = self.left.points[place].1.clone();
             let moment = Moment {
                 files,
-                ..self.left.points[place].1.clone()
+                state: first.state.filter(|_| is_alone),
+                depth: first.depth,
             };
             self.left.forward("n", moment);
             self.left.is_repeatable = false;
