@@ -278,7 +278,7 @@ impl Walk {
         let answer = self.line(":retry");
         if answer["error"].is_null() {
             let place = place.expect("a checkpoint");
-            // what was set by hand since is kept
+            // values that were set by hand since stay
             let is_alone = self.left.lines.len() == self.left.points[place].0 + 1;
             self.left.back(place);
             // the files of its point are those before it ran again, and all else is as at its first start
