@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::expr::{Value, evaluate};
@@ -37,7 +38,7 @@ pub struct ShellRan {
 }
 
 /// Bytes of a command's output that an answer has.
-const MAX_SHELL_OUTPUT: usize = 65_536;
+const MAX_SHELL_OUTPUT: u64 = 65_536;
 
 /// Makes the program of a shell command from PATH and the working directory.
 type ShellOf<'a> = dyn Fn(&str, &Path) -> Result<ShellProgram, String> + 'a;
@@ -290,13 +291,20 @@ impl StandingJob {
     }
 }
 
-/// The end of a log, from the beginning of a line.
+/// The end of a log, from the beginning of a line. No more than that is read.
 fn tail_of(log: &Path) -> String {
-    let bytes = fs::read(log).unwrap_or_default();
+    let read = || -> std::io::Result<(u64, Vec<u8>)> {
+        let mut file = fs::File::open(log)?;
+        let from = file.metadata()?.len().saturating_sub(MAX_SHELL_OUTPUT);
+        file.seek(SeekFrom::Start(from))?;
+        let mut bytes = Vec::new();
+        file.take(MAX_SHELL_OUTPUT).read_to_end(&mut bytes)?;
+        Ok((from, bytes))
+    };
+    let (from, bytes) = read().unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
-    let text = text.trim_end();
-    let from = text.ceil_char_boundary(text.len().saturating_sub(MAX_SHELL_OUTPUT));
-    let tail = &text[from..];
-    let cut = tail.find('\n').filter(|_| from > 0);
-    cut.map_or(tail, |at| &tail[at + 1..]).to_owned()
+    let cut = text.find('\n').filter(|_| from > 0);
+    cut.map_or(&*text, |at| &text[at + 1..])
+        .trim_end()
+        .to_owned()
 }

@@ -52,6 +52,7 @@ pub(super) struct BeforeRestore {
     pub at_last: bool,
     pub passed: Vec<(usize, String)>,
     pub files: RecordedFiles,
+    pub by_hand: Vec<ByHand>,
     /// The moment, from which deadlines count: the time since then is not the job's.
     #[serde(skip, default = "Instant::now")]
     pub at: Instant,

@@ -28,6 +28,7 @@ impl BeforeRestore {
             at_last: kept.at_last,
             passed: kept.passed,
             files,
+            by_hand: kept.by_hand,
             at: Instant::now(),
         })
     }
@@ -59,7 +60,7 @@ impl JobSession {
         self.points.set_at_last(before.at_last);
         self.points.set_passed(before.passed);
         self.undo = None;
-        self.by_hand.clear();
+        self.by_hand = before.by_hand;
         self.stand_at(before.failed);
         self.save(&RunWork::Standing)?;
         Ok(UndoneRestore {

@@ -215,6 +215,9 @@ fn a_retry_keeps_what_was_set_by_hand() {
     job.kill();
     let mut job = SteppedJob::resume(&world);
     assert_eq!(place(&job.first), "failed Check");
+    // an undone step back gives them back
+    assert_eq!(job.said("b"), "before Check");
+    assert_eq!(job.said(":undo"), "failed Check");
     assert_eq!(job.said(":retry"), "end");
     assert_eq!(job.said("!cat seen"), " old\n0 new");
     job.line("b").expect("an answer");
