@@ -1,6 +1,6 @@
 //! Steps that run: each forward command makes a point before the step that it commits to.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use crate::report::{StepEnd, StepName};
 use crate::run::PendingStep;
@@ -8,7 +8,7 @@ use crate::state::StepOutcome;
 
 use super::by_hand::set_again;
 use super::edits::check_agreed;
-use super::history::seconds_now;
+use super::history::micros_now;
 use super::kept::RunWork;
 use super::points::JobPoint;
 use super::restore::Restored;
@@ -124,13 +124,12 @@ impl JobSession {
         }
         let files = self.history.present()?;
         let node = files.node();
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let attempt = self.attempts.next(&step.name, self.points.all());
         self.points.commit(JobPoint {
             step: step.name.clone(),
             files,
             live: self.run.live(),
-            created: i64::try_from(since.unwrap_or_default().as_micros()).unwrap_or(i64::MAX),
+            created: micros_now(),
             programs: self.run.programs(),
             ended: self.run.ended(),
             at: Instant::now(),
@@ -160,7 +159,7 @@ impl JobSession {
     ) -> Result<Option<(StepName, StepEnd)>, String> {
         let depth = step.depth();
         let is_own = |(name, _): &(StepName, StepEnd)| name.path.len() <= depth;
-        let began = seconds_now();
+        let began = micros_now() / 1_000_000;
         self.run.take_last();
         self.run.set_may_freeze(true);
         if self.run.frozen().is_some() {

@@ -85,8 +85,8 @@ impl RunHistory {
             recorder: Recorder::start(&workspace, recording, |_| {}).ok(),
             run: place.id.clone(),
             files: place.files.clone(),
-            // a process that continues the run counts on
-            calls: seconds_now(),
+            // a process that continues the run counts on, also within the same second
+            calls: micros_now(),
         })
     }
 
@@ -252,8 +252,8 @@ fn unread_gaps(then: &RecordedFiles, before: &RecordedFiles, after: &RecordedFil
     gaps.collect()
 }
 
-/// Seconds since 1970.
-pub(super) fn seconds_now() -> i64 {
+/// Microseconds since 1970.
+pub(super) fn micros_now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    i64::try_from(since.unwrap_or_default().as_secs()).unwrap_or(i64::MAX)
+    i64::try_from(since.unwrap_or_default().as_micros()).unwrap_or(i64::MAX)
 }

@@ -9,7 +9,7 @@ use super::super::leftovers::processes;
 use super::super::{job, newest, run, workflow};
 use super::stepped::{SteppedJob, place, until};
 use super::{Files, debug, tree};
-use crate::support::World;
+use crate::support::{World, finish};
 
 const THREE: &str = r#"
 - name: One
@@ -63,6 +63,27 @@ fn a_standing_job_continues_after_a_kill() {
     );
     let runs = world.json(["job", "list", "--runs"]);
     assert_eq!(runs["runs"][0]["resumable"], json!(false));
+}
+
+/// Each process that continues a run adds its steps to the history, also within one second.
+#[test]
+fn steps_of_each_process_are_in_the_history() {
+    const PROCESSES: usize = 4;
+    let world = workflow(&job(THREE));
+    let mut job = SteppedJob::start(&world);
+    for rest in (0..PROCESSES).rev() {
+        assert_eq!(job.said("n"), "before Two");
+        assert_eq!(place(&job.line("b").expect("an answer")), "before One");
+        job.kill();
+        job = SteppedJob::resume(&world);
+        assert_eq!(place(&job.first), "before One", "{rest} left");
+    }
+    job.end();
+    let mut log = world.backstitch();
+    log.args(["log", "--all"])
+        .current_dir(newest(&world).join("files"));
+    let log = finish(&mut log, b"").stdout;
+    assert_eq!(log.matches("step  One").count(), PROCESSES, "{log}");
 }
 
 /// The end of the terminal is as a kill: the job continues later.
