@@ -14,6 +14,9 @@ use crate::worktree::dirty::Extent;
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
+use std::io::{PipeReader, PipeWriter, pipe};
+#[cfg(target_os = "linux")]
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -77,6 +80,8 @@ pub enum RecorderStatus {
 #[derive(Debug)]
 pub struct Recorder {
     shared: Arc<Shared>,
+    /// Dropped at the end, which wakes the watching thread.
+    running: Option<PipeWriter>,
     /// Its sender is dropped when the thread ends.
     ended: Mutex<Receiver<Infallible>>,
 }
@@ -85,6 +90,9 @@ pub struct Recorder {
 #[derive(Debug)]
 struct Shared {
     stop: Arc<AtomicBool>,
+    /// Ready for a read as soon as the recorder stops.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code))]
+    stopped: PipeReader,
     state: Mutex<RecorderState>,
     wakeup: Condvar,
 }
@@ -180,8 +188,13 @@ impl Recorder {
         recording: Recording,
         report: impl Fn(RecorderStatus) + Send + Sync + 'static,
     ) -> Result<Self> {
+        let (stopped, running) = pipe().map_err(|source| Error::Io {
+            what: "open a pipe".into(),
+            source,
+        })?;
         let shared = Arc::new(Shared {
             stop: Arc::default(),
+            stopped,
             state: Mutex::new(RecorderState::new()),
             wakeup: Condvar::new(),
         });
@@ -198,6 +211,7 @@ impl Recorder {
         })?;
         Ok(Self {
             shared,
+            running: Some(running),
             ended: Mutex::new(ended),
         })
     }
@@ -219,6 +233,7 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         self.shared.wakeup.notify_all();
+        self.running.take();
         // frees the lease before `drop` returns, unless the thread waits for another process
         let ended = self.ended.get_mut();
         let ended = ended.unwrap_or_else(PoisonError::into_inner);
@@ -367,11 +382,12 @@ fn watch_events(shared: &Shared, watch: &mut watch::Watch, questions: &Path) -> 
         if shared.is_stopping() || shared.state().watch_ended {
             return Ok(());
         }
-        let events = watch.wait(if watch.is_stale() {
+        let limit = if watch.is_stale() {
             Duration::ZERO
         } else {
             POLL_INTERVAL
-        })?;
+        };
+        let events = watch.wait(limit, Some(shared.stopped.as_fd()))?;
         if events.is_empty() && watch.is_stale() {
             // the queue is empty: later events happened after this moment
             watch.set()?;

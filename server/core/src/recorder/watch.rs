@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -242,16 +242,21 @@ impl Watch {
             .retain(|path| path != dir && !path.starts_with(&below));
     }
 
-    /// Waits for events, at most this long; returns them in order.
-    pub(super) fn wait(&mut self, limit: Duration) -> Result<Vec<Event>> {
+    /// Waits for events, at most this long, and not after `end` is ready for a read; returns them in order.
+    pub(super) fn wait(
+        &mut self,
+        limit: Duration,
+        end: Option<BorrowedFd<'_>>,
+    ) -> Result<Vec<Event>> {
         let timeout = Timespec::try_from(limit).unwrap_or(Timespec {
             tv_sec: 1,
             tv_nsec: 0,
         });
         let ready = {
-            let mut fds = [PollFd::new(&self.queue, PollFlags::IN)];
+            let mut fds = vec![PollFd::new(&self.queue, PollFlags::IN)];
+            fds.extend(end.map(|end| PollFd::from_borrowed_fd(end, PollFlags::IN)));
             match poll(&mut fds, Some(&timeout)) {
-                Ok(n) => n > 0,
+                Ok(_) => !fds[0].revents().is_empty(),
                 Err(Errno::INTR) => false,
                 Err(e) => return Err(e).at("watch the files of", &self.root),
             }
