@@ -3,6 +3,7 @@
 //! without its answer in time, everything still works.
 
 mod pace;
+mod state;
 #[cfg(test)]
 mod tests;
 #[cfg(target_os = "linux")]
@@ -12,7 +13,6 @@ mod watch;
 pub(crate) use crate::chat_history::ChatHistory;
 use crate::worktree::dirty::Extent;
 
-use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::io::{PipeReader, PipeWriter, pipe};
 #[cfg(target_os = "linux")]
@@ -29,9 +29,8 @@ use crate::model::{Reason, RelPath, RootId};
 use crate::places::Workspace;
 use crate::store;
 use crate::worktree::cookie;
-use crate::worktree::dir_cache::WALK;
-use crate::worktree::dirty::Dirty;
 use pace::Pace;
+use state::{FullScan, RecorderState};
 
 /// Maximum delay of a scan while changes continue.
 const MAX_DELAY: Duration = Duration::from_secs(3);
@@ -95,80 +94,6 @@ struct Shared {
     stopped: PipeReader,
     state: Mutex<RecorderState>,
     wakeup: Condvar,
-}
-
-#[derive(Debug)]
-struct RecorderState {
-    dirty: Dirty,
-    /// Files with several names, which may be written through another name.
-    linked: BTreeSet<RelPath>,
-    /// Directories that cannot be watched.
-    unwatched: BTreeSet<RelPath>,
-    /// Known files that neither a walk nor a watch reaches: ignored by now.
-    unvisited: BTreeSet<RelPath>,
-    /// Times of the oldest and the newest touch that is not yet scanned.
-    since: Option<(Instant, Instant)>,
-    /// True if an agent without hooks has written its chat history since the last scan.
-    chat_history: bool,
-    /// True if the watches are set, so that clean paths stay clean.
-    watches_set: bool,
-    /// State of the full scan since the watches were set.
-    full_scan: FullScan,
-    /// Time of the last full walk.
-    walked: Instant,
-    /// Number of watched directories.
-    directories: usize,
-    watch_ended: bool,
-}
-
-/// Progress of the full scan that setting watches requires: a watch does not report what happened before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum FullScan {
-    /// Not scanned yet. Every query has to walk until then, so this scan runs at once and records nothing.
-    NotScanned,
-    /// Scanned; the findings are recorded once there is quiet.
-    Scanned,
-    #[default]
-    Recorded,
-}
-
-impl RecorderState {
-    fn new() -> Self {
-        Self {
-            dirty: Dirty::all(),
-            linked: BTreeSet::new(),
-            unwatched: BTreeSet::new(),
-            unvisited: BTreeSet::new(),
-            since: None,
-            chat_history: false,
-            watches_set: false,
-            full_scan: FullScan::Recorded,
-            walked: Instant::now(),
-            directories: 0,
-            watch_ended: false,
-        }
-    }
-
-    fn touched(&mut self) {
-        let now = Instant::now();
-        let (first, _) = self.since.unwrap_or((now, now));
-        self.since = Some((first, now));
-    }
-
-    /// Returns the paths that may differ from their rows: all paths until everything is watched, and once per `WALK`.
-    fn extent(&self) -> Extent {
-        if !self.watches_set || self.walked.elapsed() > WALK {
-            return Extent::All;
-        }
-        match self.dirty.extent() {
-            Extent::Only(mut touched) => {
-                touched.trees.extend(self.unwatched.iter().cloned());
-                touched.paths.extend(self.unvisited.iter().cloned());
-                Extent::Only(touched)
-            }
-            Extent::All => Extent::All,
-        }
-    }
 }
 
 impl Shared {
