@@ -1,7 +1,8 @@
 //! Results of jobs that others need, that a person leaves, and that events start.
 
 use super::back::conversation::Conversation;
-use super::{job, run, workflow, workflow_with};
+use super::back::stepped::{SteppedJob, place, until};
+use super::{job, newest, run, workflow, workflow_with};
 use crate::support::finish;
 
 /// Results by the ids of the jobs.
@@ -39,7 +40,7 @@ fn a_job_that_is_left_is_cancelled() {
     let ended = finish(world.backstitch().args(hold), b"b\nq\n")
         .expect_code(1)
         .stdout;
-    for line in ["build   cancelled", "left at 'Two'", "deploy  skipped"] {
+    for line in ["build   cancelled", "left at 'Two'", "deploy  cancelled"] {
         assert!(ended.contains(line), "{line}: {ended}");
     }
 }
@@ -76,6 +77,47 @@ fn conditions_of_jobs_ask_for_all_jobs_above() {
             "c skipped"
         ]
     );
+}
+
+/// A job that its own time has ended is cancelled. The run is not, so `cancelled()` is false in the jobs after it, as on GitHub.
+#[test]
+fn a_job_whose_time_is_over_does_not_cancel_the_run() {
+    let one = "    runs-on: ubuntu-latest\n    steps: [{run: 'true'}]\n";
+    let text = format!(
+        "on: push\njobs:\n  t:\n    timeout-minutes: 0.02\n    runs-on: ubuntu-latest\n    steps: [{{run: sleep 60}}]\n  a:\n    needs: t\n{one}  b:\n    needs: t\n    if: ${{{{ !cancelled() }}}}\n{one}  c:\n    needs: t\n    if: cancelled() || failure()\n{one}  d:\n    needs: t\n    if: ${{{{ always() && needs.t.result == 'cancelled' }}}}\n{one}"
+    );
+    let ran = run(&workflow(&text), &[]);
+    assert_eq!(
+        results(&ran.report),
+        [
+            "t cancelled",
+            "a skipped",
+            "b success",
+            "c skipped",
+            "d success"
+        ]
+    );
+}
+
+/// Ctrl-C in a held run ends the command that runs, and not the jobs that come later.
+#[test]
+fn an_interrupt_of_a_command_does_not_cancel_the_run() {
+    let text = "on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - name: One\n        run: test -f mended\n  b:\n    needs: a\n    runs-on: ubuntu-latest\n    steps: [{run: 'true'}]\n";
+    let world = workflow(text);
+    let mut job = SteppedJob::hold(&world);
+    assert_eq!(place(&job.first), "failed One");
+    job.write("!touch mended; sleep 60");
+    let mended = newest(&world).join("files/work/work/work/mended");
+    until("the file is there", || mended.exists());
+    job.interrupt();
+    let answer = job.answer().expect("an answer");
+    let said = answer["said"].as_str().unwrap_or_default();
+    assert!(said.ends_with("The operation was canceled."), "{answer}");
+    assert_eq!(job.said("!touch mended"), "");
+    assert_eq!(job.said(":retry"), "end");
+    let (code, report) = job.end();
+    assert_eq!(results(&report), ["a success", "b success"]);
+    assert_eq!(code, Some(0));
 }
 
 /// `CI` is true where nobody sets it otherwise.

@@ -110,6 +110,7 @@ impl WorkflowSetup {
     }
 
     /// The condition of a job. `success()` and `failure()` ask for the jobs that it needs, directly or by others, as on GitHub.
+    /// `cancelled()` asks for the run, which has ended then: a job that its own time has ended does not cancel those after it.
     pub(super) fn job_holds(
         &self,
         job: &WorkflowJob,
@@ -120,7 +121,7 @@ impl WorkflowSetup {
         let results: Vec<StepOutcome> = results.map(|(_, result)| result).collect();
         let all_succeeded = results.iter().all(|result| *result == StepOutcome::Success);
         let any_failed = results.contains(&StepOutcome::Failure);
-        let mut state = JobState::default();
+        let state = JobState::default();
         let mut at_status = if all_succeeded {
             StepOutcome::Success
         } else {
@@ -128,9 +129,6 @@ impl WorkflowSetup {
         };
         if any_failed {
             at_status = StepOutcome::Failure;
-        }
-        if results.contains(&StepOutcome::Cancelled) {
-            state.status = Some(StepOutcome::Cancelled);
         }
         let at = At {
             status: at_status,

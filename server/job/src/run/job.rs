@@ -257,6 +257,8 @@ impl JobRun {
                     _ => StepOutcome::Cancelled,
                 });
                 self.reason.get_or_insert(reason);
+                // the jobs after this one are not wanted either
+                self.setup.stop.request();
             }
             None => {}
         }

@@ -145,7 +145,8 @@ impl StandingJob {
 
     /// Takes back the wishes to stop: they were meant for the step that ran.
     pub fn forgive_stop(&mut self) {
-        self.run.heeded = self.run.setup.stop.wishes();
+        self.run.setup.stop.forgive();
+        self.run.heeded = 0;
     }
 
     /// A text without secrets.

@@ -26,6 +26,9 @@ use super::facts::{RunNames, WorkflowEvent, github, number, runner};
 use super::job::{JobRun, JobSetup, RunOptions};
 use crate::report::{JobEnd, JobName, RunReport};
 
+/// The reason of jobs that a run does not begin after a wish to stop.
+const STOPPED: &str = "the run was cancelled";
+
 /// All that a run of a workflow needs.
 #[derive(Clone)]
 pub struct WorkflowSetup {
@@ -164,7 +167,7 @@ impl WorkflowSetup {
         let facts = self.facts(job, needs);
         let without = |result, reason: String| self.not_run(&name, result, &reason);
         if self.stop.wishes() > 0 {
-            return without(StepOutcome::Cancelled, "the run was cancelled".to_owned());
+            return without(StepOutcome::Cancelled, STOPPED.to_owned());
         }
         match self.job_holds(job, &facts, needs) {
             Ok(true) => {}
@@ -195,6 +198,7 @@ impl WorkflowSetup {
             let shown = self.shown_name(job, &facts, &combination, total);
             let name = name_of(above, &job.id.value, &shown);
             let (more, set) = match &job.body {
+                _ if self.stop.wishes() > 0 => self.not_run(&name, StepOutcome::Cancelled, STOPPED),
                 Body::Steps(body) => self.run_steps(&name, job, body, facts),
                 Body::Call(call) => self.run_call(&name, call, &facts, depth),
             };

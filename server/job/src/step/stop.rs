@@ -76,7 +76,13 @@ impl StopRequest {
         self.shared.may_freeze.store(may, Ordering::SeqCst);
     }
 
-    /// Wishes so far.
+    /// Forgets the wishes for an end: they were meant for what ran, and that has ended.
+    pub(crate) fn forgive(&self) {
+        self.shared.wishes.store(0, Ordering::SeqCst);
+        self.quiet();
+    }
+
+    /// Wishes so far, without those that were forgiven.
     pub fn wishes(&self) -> u8 {
         self.shared.wishes.load(Ordering::SeqCst)
     }

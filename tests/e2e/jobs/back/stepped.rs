@@ -1,7 +1,7 @@
 //! A debugged job whose lines are written one by one, so that it can be killed between and within them.
 
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -29,10 +29,21 @@ impl SteppedJob {
         SteppedJob::of(world, &["--resume"], None)
     }
 
+    /// Runs the jobs of `ci.yml` up to a failure.
+    pub fn hold(world: &World) -> SteppedJob {
+        let mut command = world.backstitch();
+        command.args(["--json", "job", "run", "ci.yml", "--hold", "--yes"]);
+        SteppedJob::begin(command, None)
+    }
+
     /// Starts `job debug`. With a fault the process is killed at that point.
     pub fn of(world: &World, args: &[&str], fault: Option<u64>) -> SteppedJob {
         let mut command = world.backstitch();
         command.args(["--json", "job", "debug"]).args(args);
+        SteppedJob::begin(command, fault)
+    }
+
+    fn begin(mut command: Command, fault: Option<u64>) -> SteppedJob {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.envs(fault.map(|point| ("BACKSTITCH_FAULT", point.to_string())));
         let mut child = command.spawn().expect("a debugger");
@@ -86,6 +97,11 @@ impl SteppedJob {
     pub fn kill(mut self) {
         self.child.kill().expect("killed");
         self.child.wait().expect("an end");
+    }
+
+    /// Sends the signal of Ctrl-C.
+    pub fn interrupt(&self) {
+        signal(self.child.id(), Signal::INT);
     }
 
     /// Sends the signal of a terminal that ends, and waits for the end of the debugger.
