@@ -104,6 +104,9 @@ pub struct SourceTree {
     pub dir: String,
     /// The checkpoint that has its files; none until its step has ended.
     pub node: Option<i64>,
+    /// Files and links of the checkpoint that the user's tree did not have: of submodules, and those that a step had made before.
+    #[serde(default)]
+    pub other: BTreeSet<RelPath>,
     /// Files and links as they were taken up, by path.
     #[serde(with = "pairs")]
     pub taken: BTreeMap<RelPath, TakenSource>,

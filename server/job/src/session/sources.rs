@@ -62,6 +62,12 @@ impl SeenSources {
         self.files.clear();
         self.open.clear();
         self.listing.refresh(&user_tree(job, &sources))?;
+        if let Some(node) = head {
+            let target = job.place().workspace.join(&sources.dir);
+            let there = paths_below(engine, node, &job.place().files, &target)?;
+            let is_other = |path: &RelPath| !self.listing.files().contains_key(path);
+            sources.other = there.into_iter().filter(is_other).collect();
+        }
         for (path, stat) in self.listing.files() {
             let is_old = stat.changed.0 < since;
             if !is_old {
@@ -87,7 +93,10 @@ impl SeenSources {
             return Ok(Vec::new());
         };
         let touched = self.listing.refresh(&user_tree(job, &sources))?;
+        // where nothing is listed, nothing is gone
+        let is_new = touched.is_none() && self.files.is_empty();
         let mut run = SourceRun {
+            is_new,
             root: job.repository().root.clone(),
             target: job.place().workspace.join(&sources.dir),
             store: job.place().dir.join(TAKEN),
@@ -97,14 +106,13 @@ impl SeenSources {
             engine,
         };
         let (mut taken, mut conflicts) = (Vec::new(), Vec::new());
-        // where nothing is listed, nothing is gone
-        let is_new = touched.is_none() && self.files.is_empty();
         let mut changed = self.changed(touched, &run.sources);
         if is_new {
             // another process has seen the files: the history knows those that are gone, and the state those that were taken up
             let (now, taken) = (self.listing.files(), &run.sources.taken);
-            let mut gone = run.brought()?;
-            gone.retain(|path| !taken.contains_key(path));
+            let mut gone = paths_below(engine, node, &run.files, &run.target)?;
+            let other = &run.sources.other;
+            gone.retain(|path| !taken.contains_key(path) && !other.contains(path));
             let were_there = taken.iter();
             let were_there = were_there.filter(|(_, was)| **was != TakenSource::Removed);
             gone.extend(were_there.map(|(path, _)| path.clone()));
@@ -177,8 +185,28 @@ fn user_tree(job: &StandingJob, sources: &SourceTree) -> UserTree {
     UserTree::new(job.repository(), &job.place().dir, &copy)
 }
 
+/// Paths of the files that a directory had at a checkpoint, without git's own.
+fn paths_below(
+    engine: &Engine,
+    node: NodeId,
+    root: &Path,
+    dir: &Path,
+) -> Result<Vec<RelPath>, String> {
+    let all = engine.history().paths_at(node);
+    let all = all.map_err(|error| error.to_string())?;
+    let below = dir.strip_prefix(root).unwrap_or(dir);
+    let found = all.into_iter().filter_map(|path| {
+        let path = path.to_path().strip_prefix(below).ok()?.to_owned();
+        let path = Some(path).filter(|path| !path.starts_with(".git"))?;
+        RelPath::from_path(&path)
+    });
+    Ok(found.collect())
+}
+
 /// The run into which edits are merged.
 struct SourceRun<'a> {
+    /// True if this process sees the user's files for the first time.
+    is_new: bool,
     /// The user's working tree.
     root: PathBuf,
     /// Its copy in the run.
@@ -205,6 +233,10 @@ impl SourceRun<'_> {
         };
         let theirs = match theirs {
             Ok(theirs) => theirs.filter(|entry| *entry != SourceEntry::Other),
+            // the checkout has named a file that it could not read, too
+            Err(_) if self.is_new && self.base(path, &file)?.is_none() => {
+                return Ok(SourceEdit::Nothing);
+            }
             Err(error) => return Ok(SourceEdit::Conflict(format!("cannot be read: {error}"))),
         };
         let base = self.base(path, &file)?;
@@ -245,22 +277,6 @@ impl SourceRun<'_> {
         };
         self.sources.taken.insert(path.clone(), taken);
         Ok(edit)
-    }
-
-    /// Paths of the files that the checkout brought, without git's own.
-    fn brought(&self) -> Result<Vec<RelPath>, String> {
-        let all = self.engine.history().paths_at(self.node);
-        let all = all.map_err(|error| error.to_string())?;
-        let below = self
-            .target
-            .strip_prefix(&self.files)
-            .unwrap_or(&self.target);
-        let brought = all.into_iter().filter_map(|path| {
-            let path = path.to_path().strip_prefix(below).ok()?.to_owned();
-            let path = Some(path).filter(|path| !path.starts_with(".git"))?;
-            RelPath::from_path(&path)
-        });
-        Ok(brought.collect())
     }
 
     /// The file as it was taken up last, or as the checkout brought it.

@@ -59,6 +59,61 @@ fn a_file_that_is_deleted_before_a_run_is_resumed_is_taken_up() {
     talk.end();
 }
 
+/// The next process does not take files for deleted that the user's tree never had. Steps made them before the checkout, or they are
+/// of a submodule.
+#[test]
+fn files_that_the_user_never_had_stay_over_a_resume() {
+    let steps = "
+- run: echo > before
+- {uses: actions/checkout@v4, with: {clean: false, submodules: true}}
+- name: Last
+  run: \"true\"";
+    let world = workflow_with(&job(steps), &[("one", "1\n"), ("sub/inner", "2\n")]);
+    let module = "[submodule \"sub\"]\n\tpath = sub\n\turl = ./sub\n";
+    world.write(".gitmodules", module);
+    world.git_ok(["rm", "-rq", "--cached", "sub"]);
+    for words in [
+        &["init", "-q", "-b", "main"][..],
+        &["add", "-A"],
+        &["commit", "-q", "-m", "inner"],
+    ] {
+        world.git_ok([&["-C", "sub"][..], words].concat());
+    }
+    world.git_ok(["add", "-A"]);
+    world.git_ok(["commit", "-q", "-m", "module"]);
+    let mut talk = Conversation::begin(&world);
+    assert_eq!(talk.stop("n"), "before Run actions/checkout@v4");
+    assert_eq!(talk.stop("n"), "before Last");
+    talk.kill();
+    world.remove("one");
+    let mut talk = Conversation::resume(&world);
+    let said = talk.ask(":sync")["said"].clone();
+    assert_eq!(said, "Your edits were taken up: one.");
+    assert!(talk.file("before").exists() && talk.file("sub/inner").exists());
+    talk.end();
+}
+
+/// A file that the checkout could not read is not an edit, for the next process either. One that lost its permissions since is a
+/// conflict.
+#[test]
+fn an_unreadable_file_is_no_edit() {
+    let world = world();
+    world.write("closed", "1\n");
+    world.set_mode("closed", 0o0);
+    let world = world.for_ordinary_user();
+    let mut talk = Conversation::begin(&world);
+    assert_eq!(talk.stop("n"), "before Build");
+    talk.kill();
+    world.set_mode("one", 0o0);
+    let mut talk = Conversation::resume(&world);
+    let said = talk.ask(":sync")["said"].to_string();
+    assert!(
+        said.contains("one cannot be read") && !said.contains("closed"),
+        "{said}"
+    );
+    talk.end();
+}
+
 /// A tree without git.
 fn bare_world() -> World {
     let world = World::new();
