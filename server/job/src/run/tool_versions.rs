@@ -7,16 +7,12 @@ use crate::contexts::{At, JobFacts};
 use crate::expr::Dict;
 use crate::repository::ProjectRepository;
 use crate::state::JobState;
+use crate::template::schema::TemplateSchema;
 use crate::template::{TemplateToken, TokenKind, expand_text};
 use crate::workflow::{self, Body, StepAction, StepsBody};
 
 use super::listing::{LineText, MatrixListing, asks_for, matrix_of};
 use super::uses::{ActionSources, FoundAction, RemoteAction, UsesText};
-
-/// Contexts whose values only a run has. A combination of the matrix is known before.
-const OF_RUNS: [&str; 10] = [
-    "env", "github", "inputs", "job", "needs", "runner", "secrets", "steps", "strategy", "vars",
-];
 
 /// An action and its inputs.
 type Wish = (String, Vec<(String, String)>);
@@ -116,10 +112,13 @@ fn inputs(with: Option<&TemplateToken>, matrix: Option<&Dict>) -> Option<Vec<(St
     };
     let state = JobState::default();
     let at = At::outside(&facts, &state, Path::new("/"));
+    let mut of_runs = TemplateSchema::of_steps().contexts;
+    // a combination of the matrix is known before
+    of_runs.retain(|context| *context != "matrix");
     let mut inputs = Vec::new();
     for (name, value) in pairs {
         let name = expand_text(name, &at).ok()?;
-        let known = asks_for(value, &OF_RUNS)
+        let known = asks_for(value, &of_runs)
             .is_none()
             .then(|| expand_text(value, &at).ok());
         match known.flatten() {

@@ -100,6 +100,15 @@ impl TemplateSchema {
         allowed
     }
 
+    /// Contexts and functions that a step may ask for in one of its keys.
+    pub fn of_steps() -> Allowed {
+        let schema = TemplateSchema::workflow();
+        Allowed {
+            contexts: schema.allowed("step-env").contexts,
+            functions: schema.allowed("step-if").functions,
+        }
+    }
+
     /// Scalar forms of a definition: its own, or those that its alternatives have.
     pub fn scalars<'a>(&'a self, definition: &'a Definition) -> Vec<&'a DefinitionForm> {
         match &definition.form {

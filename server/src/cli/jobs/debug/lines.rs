@@ -7,17 +7,13 @@ use std::thread;
 
 use backstitch_job::session::{JobSession, value_text};
 use backstitch_job::step::stop::StopRequest;
+use backstitch_job::template::schema::TemplateSchema;
 use serde_json::{Map, Value};
 
 use crate::cli::control::repl::ReplLine;
 use crate::terminal::error::CliResult;
 
 use super::words::{PAUSE, completions};
-
-/// Contexts whose names complete.
-const CONTEXTS: [&str; 10] = [
-    "env", "github", "inputs", "job", "matrix", "needs", "runner", "secrets", "steps", "vars",
-];
 
 /// Source of lines.
 pub enum StepLines {
@@ -50,7 +46,7 @@ impl StepLines {
 /// The contexts of expressions, for the names in them.
 fn contexts(session: &mut JobSession) -> Value {
     let mut all = Map::new();
-    for name in CONTEXTS {
+    for name in TemplateSchema::of_steps().contexts {
         let text = session.evaluate(&format!("toJSON({name})"));
         let text = text.map(|text| value_text(&text)).unwrap_or_default();
         all.insert(
