@@ -7,6 +7,7 @@ use backstitch_job::host_programs::host_programs;
 use backstitch_job::place::RunEntry;
 use backstitch_job::repository::ProjectRepository;
 use backstitch_job::run::{ActionSources, ToolVersions, WorkflowListing};
+use backstitch_job::session::is_resumable;
 
 use super::{CheckState, Finding, shown};
 use crate::jobs::{self, RunState};
@@ -151,8 +152,13 @@ fn run_finding(run: &RunEntry, root: &Path) -> Option<Finding> {
         }
         _ => return None,
     };
+    let resumes = if is_resumable(run) && jobs::is_of(run, root) {
+        format!("`backstitch job debug --resume {id}` continues it, ")
+    } else {
+        String::new()
+    };
     let hint = format!(
-        "`backstitch job rm {id}` removes it; its logs are in {}",
+        "{resumes}`backstitch job rm {id}` removes it; its logs are in {}",
         shown(&run.dir.join("log"))
     );
     Some(Finding::new(ABOUT, CheckState::Warning, said, hint))

@@ -259,8 +259,10 @@ impl JobSession {
                 .rposition(|point| point.depth() == depth && step.is(&point.step))
         });
         let place = place.or_else(|| points.iter().rposition(|point| step.is(&point.step)));
-        let place = place.ok_or_else(|| {
-            format!("{wanted}: no such step is ahead, or has a checkpoint. Name it by its id, its name, or its number: 4, or 4.2 in a composite action.")
+        let outer = ahead.iter().find_map(|(path, _)| step.outer_number(path));
+        let place = place.ok_or_else(|| match outer {
+            Some(outer) => format!("{wanted}: the step {outer} has not begun, so none in it is known. Go to {outer} (:goto {outer}), and step into it (s)."),
+            None => format!("{wanted}: no such step is ahead, or has a checkpoint. Name it by its id, its name, or its number: 4, or 4.2 in a composite action."),
         })?;
         self.restore(place).map(Some)
     }

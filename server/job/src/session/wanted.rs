@@ -21,6 +21,13 @@ impl<'a> WantedStep<'a> {
         }
     }
 
+    /// The number of the step around the meant one, if that is the one with this path.
+    pub fn outer_number(&self, outer: &[usize]) -> Option<String> {
+        let (_, above) = self.path.as_ref()?.split_last()?;
+        let numbers = outer.iter().map(|place| (place + 1).to_string());
+        (above == outer).then(|| numbers.collect::<Vec<_>>().join("."))
+    }
+
     /// True for a step that has run. Its pre and its post have names alone.
     pub fn is(&self, step: &StepName) -> bool {
         let is_meant = step.id == self.text || self.path.as_ref() == Some(&step.path);

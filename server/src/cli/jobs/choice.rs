@@ -7,10 +7,34 @@ use backstitch_job::state::EnvVariables;
 use backstitch_job::template::TokenKind;
 use backstitch_job::workflow::{Body, StepAction, Workflow, WorkflowJob, WorkflowStep};
 
+use crate::cli::options::GlobalArgs;
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 
 use super::given::outputs_of;
+use super::list::{read_workflow, workflow_file};
 use super::options::JobRunArgs;
+use super::setting;
+
+/// The same with the job of a workflow that has one alone.
+pub fn with_only_job(args: &JobRunArgs, global: &GlobalArgs) -> CliResult<JobRunArgs> {
+    let repository = setting::repository(global)?;
+    let file = workflow_file(&repository, &args.file)?;
+    let (name, text) = read_workflow(&repository, &file)?;
+    let workflow = backstitch_job::workflow::read(&name, &text).0;
+    let jobs = workflow.map(|workflow| workflow.jobs).unwrap_or_default();
+    let ids: Vec<&str> = jobs.iter().map(|job| job.id.value.as_str()).collect();
+    let hint = match ids.as_slice() {
+        [only] => {
+            return Ok(JobRunArgs {
+                job: Some((*only).to_owned()),
+                ..args.clone()
+            });
+        }
+        [] => "name it with --job".to_owned(),
+        all => format!("name it with --job; jobs there: {}", all.join(", ")),
+    };
+    Err(CliError::usage("no job is named").hint(hint))
+}
 
 /// Refuses a job or a step that the workflow does not have.
 pub fn check_choice(args: &JobRunArgs, workflow: &Workflow) -> CliResult<()> {

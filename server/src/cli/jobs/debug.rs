@@ -23,7 +23,7 @@ use crate::terminal::paint::one_line;
 use crate::terminal::questions;
 
 use super::announce::{SeenCommands, added_lines};
-use super::choice::known_names;
+use super::choice::{known_names, with_only_job};
 use super::list::{read_workflow, workflow_file};
 use super::options::JobRunArgs;
 use super::run::run_driven;
@@ -63,29 +63,8 @@ pub fn run(args: &JobDebugArgs, global: &GlobalArgs, out: &Out) -> CliResult<Exi
     if run.job.is_some() {
         return run_stepping(run, &args.points, run.hold, global, out);
     }
-    let run = JobRunArgs {
-        job: Some(only_job(run, global)?),
-        ..run.clone()
-    };
+    let run = with_only_job(run, global)?;
     run_stepping(&run, &args.points, run.hold, global, out)
-}
-
-/// The job of a workflow that has one alone.
-fn only_job(run: &JobRunArgs, global: &GlobalArgs) -> CliResult<String> {
-    let repository = setting::repository(global)?;
-    let file = workflow_file(&repository, &run.file)?;
-    let (name, text) = read_workflow(&repository, &file)?;
-    let workflow = backstitch_job::workflow::read(&name, &text).0;
-    let jobs = workflow.map(|workflow| workflow.jobs).unwrap_or_default();
-    let ids: Vec<&str> = jobs.iter().map(|job| job.id.value.as_str()).collect();
-    match ids.as_slice() {
-        [only] => Ok((*only).to_owned()),
-        [] => Err(CliError::usage("job debug: no job is named").hint("name it with --job")),
-        all => Err(CliError::usage("job debug: no job is named").hint(format!(
-            "name it with --job; jobs there: {}",
-            all.join(", ")
-        ))),
-    }
 }
 
 /// Runs jobs with checkpoints. `points`: the steps that have them; none: all. `holds`: the jobs run until a step fails. Without it the

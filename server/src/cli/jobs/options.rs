@@ -29,7 +29,7 @@ pub struct JobRunArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub matrix: Vec<String>,
     /// Run this step of the job alone: its id, its name, or its number from 1. Checkouts before it run, too
-    #[arg(long, requires = "job")]
+    #[arg(long)]
     pub step: Option<String>,
     /// Output of a step that does not run, or of a job: `needs.JOB.NAME=VALUE` [default: that of the newest run]
     #[arg(long = "output", value_name = "STEP.NAME=VALUE", requires = "step")]

@@ -84,12 +84,14 @@ pub fn run(named: &str, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode> {
 
 /// The run that the user means.
 fn chosen(named: Option<&str>, root: &std::path::Path) -> CliResult<RunEntry> {
-    let mut all = runs()?.into_iter();
-    let found = match named {
-        Some(id) => all.find(|run| run.id == id),
-        None => all.find(|run| jobs::is_of(run, root) && is_resumable(run)),
-    };
-    found.ok_or_else(|| {
+    let mut all = runs()?;
+    let place = |wanted: &dyn Fn(&RunEntry) -> bool| all.iter().position(wanted);
+    let is_own = |run: &RunEntry| named.is_none() && jobs::is_of(run, root);
+    let found = place(&|run| Some(run.id.as_str()) == named)
+        .or_else(|| place(&|run| is_own(run) && is_resumable(run)))
+        // its error names the process that has it
+        .or_else(|| place(&|run| is_own(run) && run.is_held));
+    found.map(|place| all.swap_remove(place)).ok_or_else(|| {
         let text = match named {
             Some(id) => format!("{id}: no such run"),
             None => format!("no run of {} can be resumed", root.display()),

@@ -32,7 +32,7 @@ use crate::terminal::error::{CliError, CliResult, ExitKind};
 use crate::terminal::out::{self, Out};
 
 use super::announce::{Announcement, announce};
-use super::choice::check_choice;
+use super::choice::{check_choice, with_only_job};
 use super::files::pairs_of;
 use super::given::{dict_of, event_of, inputs_of, outputs_of, pair_of};
 use super::list::{counted, read_workflow, workflow_file};
@@ -56,6 +56,13 @@ pub fn run_driven(
     global: &GlobalArgs,
     out: &Out,
 ) -> CliResult<ExitCode> {
+    let with_job;
+    let args = if args.step.is_some() && args.job.is_none() {
+        with_job = with_only_job(args, global)?;
+        &with_job
+    } else {
+        args
+    };
     let repository = setting::repository(global)?;
     let file = workflow_file(&repository, &args.file)?;
     let (name, text) = read_workflow(&repository, &file)?;

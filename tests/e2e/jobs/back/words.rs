@@ -45,6 +45,9 @@ fn numbers_of_inner_steps_have_two_parts() {
         ":diff 3.1",
         ":goto 3.9",
         ":goto 0",
+        ":goto 1",
+        "n",
+        ":goto 3.2",
     ];
     let ran = debug(&world, &lines);
     let stops: Vec<String> = [2, 3, 4, 6, 8, 11].map(|line| ran.stop(line)).into();
@@ -69,6 +72,8 @@ fn numbers_of_inner_steps_have_two_parts() {
             ran.stop(line)
         );
     }
+    let early = ran.stop(17);
+    assert!(early.contains("the step 3 has not begun"), "{early}");
 }
 
 /// A variable that steps have from the runner cannot be set, and nobody says that it is.
