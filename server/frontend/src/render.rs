@@ -32,6 +32,11 @@ pub fn plural(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
+/// `1 step`, `2 steps`.
+pub fn counted(count: usize, thing: &str) -> String {
+    plural(count, thing, &format!("{thing}s"))
+}
+
 pub fn bytes(count: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if count < 1024 {

@@ -1,7 +1,6 @@
 //! `job debug`: steps through a job, back and forward, from a terminal or by lines of a script.
 
 mod lines;
-mod words;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,21 +15,21 @@ use clap::Args;
 
 use crate::cli::options::GlobalArgs;
 use crate::jobs;
+use crate::jobs::launch::announcement::{SeenCommands, added_lines};
+use crate::jobs::launch::choice::{known_names, with_only_job};
+use crate::jobs::launch::workflow_file::{read_workflow, workflow_file};
+use crate::jobs::words::{CONTINUE, StepAnswer, execute};
 use crate::render::{BOLD, DIM, Paint, RED, YELLOW, plural};
 use crate::terminal::error::{CliError, CliResult};
 use crate::terminal::out::Out;
 use crate::terminal::paint::one_line;
 use crate::terminal::questions;
 
-use super::announce::{SeenCommands, added_lines};
-use super::choice::{known_names, with_only_job};
-use super::list::{read_workflow, workflow_file};
 use super::options::JobRunArgs;
 use super::run::run_driven;
 use super::screen::{RunScreen, duration};
 use super::setting;
 use lines::StepLines;
-use words::{CONTINUE, StepAnswer, execute};
 
 /// Answer to a person who does not agree to an edit of the workflow.
 const DECLINED: &str = "Nothing has run. Change the workflow, or give the word again.";
@@ -63,7 +62,11 @@ pub fn run(args: &JobDebugArgs, global: &GlobalArgs, out: &Out) -> CliResult<Exi
     if run.job.is_some() {
         return run_stepping(run, &args.points, run.hold, global, out);
     }
-    let run = with_only_job(run, global)?;
+    let launch = with_only_job(&run.launch(), &setting::repository(global)?)?;
+    let run = JobRunArgs {
+        job: launch.job,
+        ..run.clone()
+    };
     run_stepping(&run, &args.points, run.hold, global, out)
 }
 
@@ -106,7 +109,7 @@ pub fn run_stepping(
             },
         })
     };
-    run_driven(args, Some(&driver_of), global, out)
+    run_driven(&args.launch(), yes, Some(&driver_of), global, out)
 }
 
 /// Tells words of --points that no step has.

@@ -1,14 +1,12 @@
 //! `job list`: workflows with their jobs, and the runs that are kept.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use backstitch_job::expr::{Dict, Value};
 use backstitch_job::place::RunEntry;
 use backstitch_job::position::WorkflowProblem;
-use backstitch_job::repository::ProjectRepository;
 use backstitch_job::run::{
     ActionSources, JobListing, LineText, MatrixListing, ToolVersions, WorkflowListing,
 };
@@ -17,12 +15,15 @@ use backstitch_protocol::{FileProblem, JobEntry, JobList, JobRuns, LineNote, Wor
 use clap::Args;
 
 use crate::cli::options::GlobalArgs;
+use crate::jobs::launch::sources_of;
+use crate::jobs::launch::workflow_file::{read_workflow, workflow_file};
 use crate::jobs::{self, RunState, WORKFLOWS, workflow_files};
-use crate::render::{BOLD, CYAN, DIM, Paint, RED, YELLOW};
+use crate::render::{BOLD, CYAN, DIM, Paint, RED, YELLOW, counted};
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 use crate::terminal::out::{self, Out};
 use crate::terminal::paint::{one_line, visible};
 
+use super::options::ACTION;
 use super::setting;
 
 /// List workflows with their jobs, problems, and what a run would not find here
@@ -47,7 +48,7 @@ pub fn run(args: &JobListArgs, global: &GlobalArgs, out: &Out) -> CliResult<Exit
         return list_runs(out);
     }
     let repository = setting::repository(global)?;
-    let sources = setting::action_sources(&args.actions)?;
+    let sources = sources_of(ACTION, &args.actions)?;
     let files = match &args.file {
         Some(file) => vec![workflow_file(&repository, file)?],
         None => workflow_files(&repository.root),
@@ -90,56 +91,6 @@ pub fn run(args: &JobListArgs, global: &GlobalArgs, out: &Out) -> CliResult<Exit
     } else {
         ExitCode::SUCCESS
     })
-}
-
-/// The workflow file that the user means: a path, or a name in .github/workflows.
-pub fn workflow_file(repository: &ProjectRepository, file: &Path) -> CliResult<PathBuf> {
-    let folder = repository.root.join(WORKFLOWS);
-    let places = [
-        file.to_owned(),
-        folder.join(file),
-        folder.join(file.with_extension("yml")),
-        folder.join(file.with_extension("yaml")),
-    ];
-    places
-        .into_iter()
-        .find(|place| place.symlink_metadata().is_ok_and(|found| !found.is_dir()))
-        .ok_or_else(|| {
-            let known: Vec<String> = workflow_files(&repository.root)
-                .iter()
-                .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
-                .collect();
-            let hint = if known.is_empty() {
-                format!("no workflows are in {WORKFLOWS}; name a file by its path")
-            } else {
-                format!("workflows here: {}", known.join(", "))
-            };
-            CliError::new(
-                ExitKind::NotFound,
-                format!("{}: no such workflow", file.display()),
-            )
-            .hint(hint)
-        })
-}
-
-/// Name of a workflow relative to the repository, and its text.
-pub fn read_workflow(repository: &ProjectRepository, file: &Path) -> CliResult<(String, String)> {
-    let text = fs::read(file).map_err(|error| {
-        CliError::new(
-            ExitKind::Failed,
-            format!("{} cannot be read: {error}", file.display()),
-        )
-    })?;
-    let text = String::from_utf8(text).map_err(|error| {
-        CliError::new(
-            ExitKind::Failed,
-            format!("{} is not UTF-8: {error}", file.display()),
-        )
-        .hint("save the workflow as UTF-8")
-    })?;
-    let full = file.canonicalize()?;
-    let name = full.strip_prefix(&repository.root).unwrap_or(&full);
-    Ok((name.to_string_lossy().into_owned(), text))
 }
 
 fn text_of(listing: &WorkflowListing, paint: Paint) -> String {
@@ -237,10 +188,6 @@ pub fn combination_text(combination: &Dict) -> String {
         format!("{name}={value}")
     });
     one_line(&values.collect::<Vec<_>>().join(" "))
-}
-
-pub fn counted(count: usize, thing: &str) -> String {
-    crate::render::plural(count, thing, &format!("{thing}s"))
 }
 
 fn entry_of(listing: &WorkflowListing) -> WorkflowEntry {

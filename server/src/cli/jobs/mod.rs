@@ -1,10 +1,7 @@
 //! `job`: jobs of CI workflows on this machine.
 
 mod announce;
-mod choice;
 mod debug;
-mod files;
-mod given;
 mod list;
 mod options;
 mod resume;

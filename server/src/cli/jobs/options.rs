@@ -3,9 +3,32 @@
 use std::path::PathBuf;
 
 use backstitch_core::config::AbsentActions;
+use backstitch_job::builtin::CheckoutMode;
 use clap::{Args, ValueEnum};
 
 use crate::cli::choice::one_of;
+use crate::jobs::launch::{JobLaunch, LaunchNames};
+
+/// Names of the options.
+const NAMES: LaunchNames = LaunchNames {
+    job: "--job",
+    matrix: "--matrix",
+    output: "--output",
+    event: "--event",
+    event_file: "--eventpath",
+    input: "--input",
+    env_file: "--env-file",
+    secret_file: "--secret-file",
+    var_file: "--var-file",
+    action: ACTION,
+    checkout: "--checkout",
+    in_place: "--in-place",
+    user_home: "--user-home",
+    inherit_env: "--inherit-env",
+};
+
+/// The option that names a directory of an action.
+pub const ACTION: &str = "--action";
 
 /// Run jobs of a workflow, each in a separate directory: the project is not touched
 #[derive(Clone, Debug, Args)]
@@ -88,4 +111,35 @@ pub struct JobRunArgs {
 pub enum CheckoutWord {
     Worktree,
     Head,
+}
+
+impl JobRunArgs {
+    pub fn launch(&self) -> JobLaunch {
+        let args = self.clone();
+        JobLaunch {
+            names: &NAMES,
+            file: args.file,
+            job: args.job,
+            matrix: args.matrix,
+            step: args.step,
+            outputs: args.outputs,
+            event: args.event,
+            event_file: args.eventpath,
+            inputs: args.inputs,
+            env_file: args.env_file,
+            secret_file: args.secret_file,
+            var_file: args.var_file,
+            actions: args.actions,
+            missing_actions: args.missing_actions,
+            checkout: match args.checkout {
+                CheckoutWord::Worktree => CheckoutMode::Worktree,
+                CheckoutWord::Head => CheckoutMode::Head,
+            },
+            in_place: args.in_place,
+            user_home: args.user_home,
+            inherit_env: args.inherit_env,
+            any_system: args.any_system,
+            debug: args.debug,
+        }
+    }
 }

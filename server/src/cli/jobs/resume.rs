@@ -13,13 +13,13 @@ use backstitch_job::step::mask::Masks;
 use backstitch_job::step::stop::StopRequest;
 
 use crate::cli::options::GlobalArgs;
-use crate::jobs;
+use crate::jobs::{self, launch::supervisor};
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 use crate::terminal::out::Out;
 
 use super::debug::StepTalk;
 use super::list::runs;
-use super::run::{EndedRun, hear_signals, supervisor};
+use super::run::{EndedRun, hear_signals};
 use super::screen::RunScreen;
 use super::setting;
 use super::ticker::Ticker;

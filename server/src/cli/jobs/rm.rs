@@ -10,8 +10,9 @@ use crate::jobs::{self, is_of};
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 use crate::terminal::out::Out;
 
-use super::list::{counted, runs};
+use super::list::runs;
 use super::setting;
+use crate::render::counted;
 
 /// Remove runs, with their files and logs
 #[derive(Debug, Args)]

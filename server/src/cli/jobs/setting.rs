@@ -1,15 +1,13 @@
-//! The repository, its settings, the directories of actions, and the JSON document of an answer.
+//! The repository, its settings, and the JSON document of an answer.
 
 use std::path::PathBuf;
 
 use backstitch_core::Workspace;
 use backstitch_core::config::Config;
 use backstitch_job::repository::ProjectRepository;
-use backstitch_job::run::ActionSources;
 
 use crate::cli::context;
 use crate::cli::options::GlobalArgs;
-use crate::jobs;
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 
 pub fn repository(global: &GlobalArgs) -> CliResult<ProjectRepository> {
@@ -29,34 +27,6 @@ pub fn repository_of(directory: Option<PathBuf>) -> CliResult<ProjectRepository>
 pub fn config(repository: &ProjectRepository, global: &GlobalArgs) -> Config {
     let workspace = Workspace::find(&context::locate(global, &repository.root));
     workspace.map_or_else(|_| Config::of_user(), |workspace| Config::read(&workspace))
-}
-
-/// Directories of actions: those of the command line, and the caches of GitHub's runner and of act.
-pub fn action_sources(named: &[String]) -> CliResult<ActionSources> {
-    let mut sources = jobs::action_sources();
-    for text in named {
-        let Some((name, place)) = text.split_once('=') else {
-            return Err(CliError::usage(format!("--action {text}: no '='")).hint(
-                "write NAME=DIR, such as acme/lint@v2=../lint, or NAME=skip to leave its steps out",
-            ));
-        };
-        let place = match place {
-            "skip" => None,
-            dir => {
-                let dir = PathBuf::from(dir);
-                if !dir.is_dir() {
-                    return Err(CliError::usage(format!(
-                        "--action {text}: {} is not a directory",
-                        dir.display()
-                    ))
-                    .hint("write NAME=DIR with a directory that has an action.yml"));
-                }
-                Some(dir.canonicalize()?)
-            }
-        };
-        sources.named.insert(name.to_owned(), place);
-    }
-    Ok(sources)
 }
 
 /// The JSON document of an answer.

@@ -11,9 +11,8 @@ use backstitch_job::template::schema::TemplateSchema;
 use serde_json::{Map, Value};
 
 use crate::cli::control::repl::ReplLine;
+use crate::jobs::words::{PAUSE, completions};
 use crate::terminal::error::CliResult;
-
-use super::words::{PAUSE, completions};
 
 /// Source of lines.
 pub enum StepLines {

@@ -1,4 +1,4 @@
-//! Words of `job debug`.
+//! Words of a person who steps through a job: in a terminal, a script, or the console of an editor.
 
 use std::fmt::Write as _;
 
@@ -6,11 +6,12 @@ use backstitch_job::run::WorkflowAdditions;
 use backstitch_job::session::{Forward, JobSession, Restored, gap_lines, value_text};
 use backstitch_job::state::StepOutcome;
 
-use crate::cli::jobs::list::counted;
 use crate::file_changes::FileChange;
+use crate::render::counted;
 use crate::terminal::paint::{clock, one_line};
 
 /// The answer to a line.
+#[derive(Debug)]
 pub enum StepAnswer {
     /// The job stands elsewhere, or the same place is shown again.
     Moved(Option<String>),

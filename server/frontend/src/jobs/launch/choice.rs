@@ -1,51 +1,55 @@
-//! The job and the step that a command names, and their names where there is no such one.
+//! The job and the step that a start names, and their names where there is no such one.
 
 use std::collections::BTreeMap;
 
+use backstitch_job::repository::ProjectRepository;
 use backstitch_job::run::{plain_name, step_matches};
 use backstitch_job::state::EnvVariables;
 use backstitch_job::template::TokenKind;
 use backstitch_job::workflow::{Body, StepAction, Workflow, WorkflowJob, WorkflowStep};
 
-use crate::cli::options::GlobalArgs;
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 
+use super::JobLaunch;
 use super::given::outputs_of;
-use super::list::{read_workflow, workflow_file};
-use super::options::JobRunArgs;
-use super::setting;
+use super::workflow_file::{read_workflow, workflow_file};
 
 /// The same with the job of a workflow that has one alone.
-pub fn with_only_job(args: &JobRunArgs, global: &GlobalArgs) -> CliResult<JobRunArgs> {
-    let repository = setting::repository(global)?;
-    let file = workflow_file(&repository, &args.file)?;
-    let (name, text) = read_workflow(&repository, &file)?;
+pub fn with_only_job(args: &JobLaunch, repository: &ProjectRepository) -> CliResult<JobLaunch> {
+    let file = workflow_file(repository, &args.file)?;
+    let (name, text) = read_workflow(repository, &file)?;
     let workflow = backstitch_job::workflow::read(&name, &text).0;
     let jobs = workflow.map(|workflow| workflow.jobs).unwrap_or_default();
     let ids: Vec<&str> = jobs.iter().map(|job| job.id.value.as_str()).collect();
     let hint = match ids.as_slice() {
         [only] => {
-            return Ok(JobRunArgs {
+            return Ok(JobLaunch {
                 job: Some((*only).to_owned()),
                 ..args.clone()
             });
         }
-        [] => "name it with --job".to_owned(),
-        all => format!("name it with --job; jobs there: {}", all.join(", ")),
+        [] => format!("name it with {}", args.names.job),
+        all => format!(
+            "name it with {}; jobs there: {}",
+            args.names.job,
+            all.join(", ")
+        ),
     };
     Err(CliError::usage("no job is named").hint(hint))
 }
 
 /// Refuses a job or a step that the workflow does not have.
-pub fn check_choice(args: &JobRunArgs, workflow: &Workflow) -> CliResult<()> {
+pub fn check_choice(args: &JobLaunch, workflow: &Workflow) -> CliResult<()> {
     let chosen = |job: &&WorkflowJob| args.job.as_ref().is_none_or(|id| job.id.value == *id);
     let has_matrix =
         |job: &WorkflowJob| job.strategy.matrix.is_some() || job.strategy.expression.is_some();
     let mut jobs = workflow.jobs.iter().filter(chosen).peekable();
     if !args.matrix.is_empty() && jobs.peek().is_some() && !jobs.any(has_matrix) {
         let about = args.job.as_deref().unwrap_or(&workflow.file);
-        return Err(CliError::usage(format!("--matrix: {about} has no matrix"))
-            .hint("leave the option out"));
+        return Err(
+            CliError::usage(format!("{}: {about} has no matrix", args.names.matrix))
+                .hint("leave the option out"),
+        );
     }
     let Some(id) = &args.job else { return Ok(()) };
     let Some(job) = workflow.jobs.iter().find(|job| job.id.value == *id) else {
@@ -84,8 +88,8 @@ pub fn check_choice(args: &JobRunArgs, workflow: &Workflow) -> CliResult<()> {
     let given = outputs_of(args)?;
     let ids: Vec<&str> = steps.iter().map(|step| step.id.as_str()).collect();
     let needs: Vec<&str> = job.needs.iter().map(|need| need.value.as_str()).collect();
-    check_parts(&given.steps, &ids, "step", id)?;
-    check_parts(&given.jobs, &needs, "needed job", id)
+    check_parts(args, &given.steps, &ids, "step")?;
+    check_parts(args, &given.jobs, &needs, "needed job")
 }
 
 /// Names and ids of the steps of a workflow. None: it has others that are not known before a run, as those of actions.
@@ -109,10 +113,10 @@ pub fn known_names(workflow: &Workflow) -> Option<Vec<String>> {
 
 /// Refuses outputs of parts that the job does not have. `kind`: for people.
 fn check_parts(
+    args: &JobLaunch,
     given: &BTreeMap<String, EnvVariables>,
     known: &[&str],
     kind: &str,
-    job: &str,
 ) -> CliResult<()> {
     let Some(unknown) = given.keys().find(|id| !known.contains(&id.as_str())) else {
         return Ok(());
@@ -122,7 +126,11 @@ fn check_parts(
         .copied()
         .filter(|id| !id.starts_with("__"))
         .collect();
-    let error = format!("--output {unknown}: no such {kind} in the job {job}");
+    let job = args.job.as_deref().unwrap_or_default();
+    let error = format!(
+        "{} {unknown}: no such {kind} in the job {job}",
+        args.names.output
+    );
     Err(
         CliError::new(ExitKind::NotFound, error).hint(if named.is_empty() {
             format!("no {kind} of it has an id")

@@ -1,5 +1,8 @@
 //! CI jobs on this machine, for several front ends: workflow files, the directory of all runs, and the runs that are kept.
 
+pub mod launch;
+pub mod words;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -12,8 +12,8 @@ use backstitch_job::workflow::{InputKind, Workflow, WorkflowInput};
 
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 
+use super::JobLaunch;
 use super::files::{pairs_of, text_of};
-use super::options::JobRunArgs;
 
 /// The event whose inputs the user gives.
 const DISPATCH: &str = "workflow_dispatch";
@@ -38,12 +38,12 @@ pub fn dict_of(option: &str, file: Option<&Path>) -> CliResult<Dict> {
     Ok(dict)
 }
 
-pub fn outputs_of(args: &JobRunArgs) -> CliResult<GivenOutputs> {
+pub fn outputs_of(args: &JobLaunch) -> CliResult<GivenOutputs> {
     let mut given = GivenOutputs::default();
     for text in &args.outputs {
-        let (place, value) = pair_of("--output", text)?;
+        let (place, value) = pair_of(args.names.output, text)?;
         let (part, name) = place.split_once('.').ok_or_else(|| {
-            CliError::usage(format!("--output {text}: no '.'"))
+            CliError::usage(format!("{} {text}: no '.'", args.names.output))
                 .hint("write STEP.NAME=VALUE, or needs.JOB.NAME=VALUE")
         })?;
         let of_job = (part == "needs").then(|| name.split_once('.')).flatten();
@@ -64,26 +64,28 @@ pub struct GivenOutputs {
 }
 
 /// Inputs of an event that has some, with the types that the workflow declares (J19).
-pub fn inputs_of(args: &JobRunArgs, workflow: &Workflow) -> CliResult<Dict> {
-    let event = event_name(args, workflow);
+pub fn inputs_of(args: &JobLaunch, workflow: &Workflow) -> CliResult<Dict> {
+    let (event, name) = (event_name(args, workflow), args.names.input);
     let declared = match (event.as_str(), &workflow.call) {
         (DISPATCH, _) => workflow.dispatch_inputs.as_slice(),
         (CALL, Some(call)) => call.inputs.as_slice(),
         _ if args.inputs.is_empty() => return Ok(Dict::default()),
         _ => {
             return Err(
-                CliError::usage(format!("--input: the event {event} has no inputs"))
-                    .hint(format!("leave `--event` out, or name {DISPATCH} or {CALL}")),
+                CliError::usage(format!("{name}: the event {event} has no inputs")).hint(format!(
+                    "leave `{}` out, or name {DISPATCH} or {CALL}",
+                    args.names.event
+                )),
             );
         }
     };
     let mut given: BTreeMap<String, String> = BTreeMap::new();
     for text in &args.inputs {
-        let (name, value) = pair_of("--input", text)?;
-        if !declared.iter().any(|input| input.name == name) {
+        let (input, value) = pair_of(name, text)?;
+        if !declared.iter().any(|known| known.name == input) {
             let known: Vec<&str> = declared.iter().map(|input| input.name.as_str()).collect();
             return Err(CliError::usage(format!(
-                "--input {name}: {} declares no such input",
+                "{name} {input}: {} declares no such input",
                 workflow.file
             ))
             .hint(if known.is_empty() {
@@ -92,12 +94,12 @@ pub fn inputs_of(args: &JobRunArgs, workflow: &Workflow) -> CliResult<Dict> {
                 format!("its inputs: {}", known.join(", "))
             }));
         }
-        given.insert(name, value);
+        given.insert(input, value);
     }
     let mut inputs = Dict::default();
     for input in declared {
         let missing = |why: &str| {
-            CliError::usage(format!("--input {}=VALUE is missing: {why}", input.name))
+            CliError::usage(format!("{name} {}=VALUE is missing: {why}", input.name))
                 .hint("give it a value")
         };
         let default = match input.default.as_ref().map(|token| &token.kind) {
@@ -116,21 +118,21 @@ pub fn inputs_of(args: &JobRunArgs, workflow: &Workflow) -> CliResult<Dict> {
             }
             continue;
         };
-        let value = input_value(input, text)?;
+        let value = input_value(name, input, text)?;
         inputs.set(&input.name, value);
     }
     Ok(inputs)
 }
 
 /// The value of an input, with the type that the workflow declares.
-fn input_value(input: &WorkflowInput, text: String) -> CliResult<Value> {
+fn input_value(option: &str, input: &WorkflowInput, text: String) -> CliResult<Value> {
     Ok(match input.kind {
         InputKind::Boolean => match text.as_str() {
             "true" => true.into(),
             "false" => false.into(),
             _ => {
                 return Err(CliError::usage(format!(
-                    "--input {}={text}: the input is a boolean",
+                    "{option} {}={text}: the input is a boolean",
                     input.name
                 ))
                 .hint("write true or false"));
@@ -138,13 +140,13 @@ fn input_value(input: &WorkflowInput, text: String) -> CliResult<Value> {
         },
         InputKind::Number => Value::Number(text.parse().map_err(|_| {
             CliError::usage(format!(
-                "--input {}={text}: the input is a number",
+                "{option} {}={text}: the input is a number",
                 input.name
             ))
         })?),
         InputKind::Choice if !input.options.contains(&text) => {
             return Err(CliError::usage(format!(
-                "--input {}={text}: the input has no such option",
+                "{option} {}={text}: the input has no such option",
                 input.name
             ))
             .hint(format!("its options: {}", input.options.join(", "))));
@@ -154,7 +156,7 @@ fn input_value(input: &WorkflowInput, text: String) -> CliResult<Value> {
 }
 
 /// Name of the event: as given, else that of given inputs, else `push` if it starts the workflow, else the first one that does.
-fn event_name(args: &JobRunArgs, workflow: &Workflow) -> String {
+fn event_name(args: &JobLaunch, workflow: &Workflow) -> String {
     let known: Vec<&str> = workflow
         .events
         .iter()
@@ -176,17 +178,17 @@ fn event_name(args: &JobRunArgs, workflow: &Workflow) -> String {
 
 /// The event: its file, or what GitHub would at least tell of it. Its inputs are texts (J19).
 pub fn event_of(
-    args: &JobRunArgs,
+    args: &JobLaunch,
     repository: &ProjectRepository,
     workflow: &Workflow,
 ) -> CliResult<WorkflowEvent> {
     let name = event_name(args, workflow);
-    let payload = if let Some(file) = &args.eventpath {
-        let text = text_of("--eventpath", file)?;
+    let payload = if let Some(file) = &args.event_file {
+        let text = text_of(args.names.event_file, file)?;
         Value::from_json(&text).map_err(|error| {
             CliError::new(
                 ExitKind::Failed,
-                format!("--eventpath: {} is not JSON: {error}", file.display()),
+                format!("{}: {} is not JSON: {error}", args.names.event_file, file.display()),
             )
             .hint("write the payload that GitHub sends for the event, such as {\"ref\": \"refs/heads/main\"}")
         })?
