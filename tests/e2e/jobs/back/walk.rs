@@ -179,16 +179,23 @@ impl Walk {
     fn hint(&self) -> String {
         let file = self.world.root.join(".github/workflows/ci.yml");
         format!(
-            "lines: {:?}\n{}",
-            self.lines,
+            "{}\n{}",
+            self.lines.join("\n"),
             fs::read_to_string(file).expect("a file")
         )
     }
 
+    /// Keeps a line with its answer, for the hint.
+    fn note(&mut self, line: &str, answer: &Value) {
+        let (at, count) = (place(answer), &answer["checkpoints"]);
+        let said = answer["said"].as_str().unwrap_or_default();
+        self.lines.push(format!("{line} → {at} {count} {said}"));
+    }
+
     fn line(&mut self, line: &str) -> Value {
-        self.lines.push(line.to_owned());
         let answer = self.job().line(line);
-        let answer = answer.unwrap_or_else(|| panic!("no answer\n{}", self.hint()));
+        let answer = answer.unwrap_or_else(|| panic!("{line}: no answer\n{}", self.hint()));
+        self.note(line, &answer);
         if answer["stop"].is_string() {
             self.at = answer.clone();
         }
@@ -226,9 +233,15 @@ impl Walk {
         self.went(word, moment, &answer);
     }
 
-    fn went(&mut self, word: &str, moment: Moment, answer: &Value) {
+    fn went(&mut self, word: &str, mut moment: Moment, answer: &Value) {
         let count = answer["checkpoints"].as_u64().unwrap_or_default();
         if answer["error"].is_null() && count > self.left.available() as u64 {
+            if moment.state.is_none() && moment.depth > 1 {
+                // the job may have left the composite action whose step failed: steps of it alone have this word
+                let all = self.job().said(":checkpoints");
+                let last = all.lines().nth(self.left.available()).unwrap_or_default();
+                moment.depth = 1 + usize::from(last.contains("inner"));
+            }
             self.left.forward(word, moment);
             self.before = None;
         } else if answer["error"].is_null() {
@@ -295,7 +308,6 @@ impl Walk {
     }
 
     fn kill(&mut self, machine: bool) {
-        self.lines.push(format!("kill, machine: {machine}"));
         let job = self.job.take().expect("a job");
         if machine {
             job.kill_machine();
@@ -304,6 +316,7 @@ impl Walk {
         }
         let job = SteppedJob::resume(&self.world);
         self.at = job.first.clone();
+        self.note(&format!("kill, machine: {machine}"), &job.first);
         self.job = Some(job);
     }
 
