@@ -277,3 +277,22 @@ fn parts_of_a_step_alone_are_listed() {
     let lint = told(&world.run([&alone[..], &["2"]].concat()));
     assert_eq!(lint, ["build: the action acme/lint@v2 (line 8) is absent"]);
 }
+
+/// A workflow with problems tells them, also where its only job is asked for.
+#[test]
+fn problems_come_before_the_choice_of_a_job() {
+    let world = workflow(&job("- runs: 'true'"));
+    for args in [&["debug", "ci.yml"][..], &["run", "ci.yml", "--step", "1"]] {
+        let refused = world.run([&["job"][..], args].concat()).expect_code(1);
+        assert!(refused.stderr.contains("(Line: 6, Col: 9)"), "{refused}");
+    }
+}
+
+/// As on GitHub, a checkout without `clean` empties a directory that is no repository.
+#[test]
+fn a_checkout_empties_what_is_no_repository() {
+    let steps = "- run: echo > junk\n- {uses: actions/checkout@v4, with: {clean: false}}\n- run: ls > seen; echo > mine\n- {uses: actions/checkout@v4, with: {clean: false}}\n- run: ls >> seen";
+    let world = workflow_with(&job(steps), &[("a", "a\n")]);
+    let ran = run(&world, &[]);
+    assert_eq!(ran.file("seen"), "a\nseen\na\nmine\nseen\n");
+}

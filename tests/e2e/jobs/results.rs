@@ -120,6 +120,33 @@ fn an_interrupt_of_a_command_does_not_cancel_the_run() {
     assert_eq!(code, Some(0));
 }
 
+/// A failure within a composite action is one of the job, also where a person leaves there. A failure that does not count says so.
+#[test]
+fn failures_that_are_left_and_that_do_not_count() {
+    let action = "name: a\nruns:\n  using: composite\n  steps: [{shell: bash, run: exit 1}]\n";
+    let text = job("- uses: actions/checkout@v4\n- uses: ./act");
+    let world = workflow_with(&text, &[("act/action.yml", action)]);
+    let debug = ["--json", "job", "debug", "ci.yml", "--yes"];
+    let ended = finish(world.backstitch().args(debug), b"n\ns\nn\nq\n").expect_code(1);
+    assert!(ended.stdout.contains("\"result\": \"failure\""), "{ended}");
+    let soft =
+        job("- run: exit 1").replace("    steps:", "    continue-on-error: true\n    steps:");
+    let ended = workflow(&soft).run(["job", "run", "ci.yml"]);
+    assert_eq!(ended.code, 0, "{ended}");
+    assert!(
+        ended.stdout.contains("its failure does not count"),
+        "{ended}"
+    );
+}
+
+/// Inputs of a called workflow that nobody gives are false, 0 and empty, as GitHub documents them, also where it runs directly.
+#[test]
+fn inputs_without_values_have_those_of_their_types() {
+    let text = "on:\n  workflow_call:\n    inputs:\n      b: {type: boolean}\n      n: {type: number}\n      s: {type: string}\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: echo \"${{ inputs.b }} ${{ inputs.n }} '${{ inputs.s }}'\" > seen\n";
+    let world = workflow(text);
+    assert_eq!(run(&world, &[]).file("seen"), "false 0 ''\n");
+}
+
 /// `CI` is true where nobody sets it otherwise.
 #[test]
 fn ci_can_be_set() {

@@ -93,10 +93,14 @@ pub struct RunEntry {
 impl RunEntry {
     /// True for a run that no process holds, and that none can continue.
     pub fn has_ended(&self) -> bool {
-        let is_open = |record: &RunRecord| record.status == RunStatus::Running;
-        let is_open = self.record.as_ref().is_ok_and(is_open);
-        let is_cut_off = is_open && self.dir.join(RUN_DB).exists();
-        !self.is_held && !is_cut_off
+        !self.is_held && !self.is_cut_off()
+    }
+
+    /// True for a run that another process can continue, once its own has ended: its project is there, and its points are.
+    pub fn is_cut_off(&self) -> bool {
+        let is_open =
+            |record: &RunRecord| record.status == RunStatus::Running && record.repository.exists();
+        self.record.as_ref().is_ok_and(is_open) && self.dir.join(RUN_DB).exists()
     }
 }
 

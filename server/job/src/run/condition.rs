@@ -1,7 +1,10 @@
 //! Conditions: `if` of steps, jobs and posts.
 
+use crate::contexts::At;
 use crate::expr::{Contexts, evaluate};
 use crate::state::StepOutcome;
+use crate::template::expand_bool;
+use crate::workflow::StepsBody;
 
 /// Evaluates a condition. The error is a sentence.
 pub(super) fn holds(condition: &str, contexts: &dyn Contexts) -> Result<bool, String> {
@@ -19,4 +22,10 @@ pub(super) fn reason(condition: &str, status: StepOutcome, before: &str) -> Stri
         StepOutcome::Cancelled if implies_success => "the job was cancelled".to_owned(),
         _ => format!("its condition does not hold: {condition}"),
     }
+}
+
+/// True if a failure of the job does not count for the workflow.
+pub(super) fn continues(body: &StepsBody, at: &At) -> bool {
+    let token = body.continue_on_error.as_ref();
+    token.is_some_and(|token| expand_bool(token, at).unwrap_or_default())
 }

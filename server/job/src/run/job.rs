@@ -21,6 +21,7 @@ use crate::template::{expand_number, expand_text, expand_variables};
 use crate::workflow::{StepsBody, Workflow};
 
 use super::chosen::runs_with;
+use super::condition::continues;
 use super::frame::Frame;
 use super::frozen::FrozenStep;
 use super::open::{Post, ReachedOut};
@@ -251,10 +252,14 @@ impl JobRun {
                 self.reason = Some(reason);
             }
             Some(EarlyEnd::Left(reason)) => {
-                let status = self.state.status();
-                self.state.status = Some(match status {
-                    StepOutcome::Failure => status,
-                    _ => StepOutcome::Cancelled,
+                let frames = self.frames.iter().map(|frame| frame.status);
+                let has_failed = frames
+                    .chain([self.state.status()])
+                    .any(|status| status == StepOutcome::Failure);
+                self.state.status = Some(if has_failed {
+                    StepOutcome::Failure
+                } else {
+                    StepOutcome::Cancelled
                 });
                 self.reason.get_or_insert(reason);
                 // the jobs after this one are not wanted either
@@ -267,6 +272,10 @@ impl JobRun {
         self.state.result = Some(result);
         let outputs = self.outputs();
         let result = self.state.result.unwrap_or(result);
+        if result == StepOutcome::Failure && continues(&self.setup.body, &self.at()) {
+            let reason = "its failure does not count (continue-on-error)";
+            self.reason.get_or_insert_with(|| reason.to_owned());
+        }
         self.leftovers.clear();
         self.ready = None;
         let end = JobEnd {
@@ -388,10 +397,12 @@ impl JobRun {
 
     /// A supervisor for a program that starts now. The next one is started at once, so that the next step need not wait for it.
     pub(super) fn take_supervisor(&mut self) -> std::io::Result<Ready> {
-        match self.ready.take() {
-            Some(ready) => Ok(ready),
-            None => self.setup.supervisor.start(),
+        if let Some(mut ready) = self.ready.take()
+            && ready.waits()
+        {
+            return Ok(ready);
         }
+        self.setup.supervisor.start()
     }
 
     /// The log file of a step.

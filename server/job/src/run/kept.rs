@@ -18,9 +18,10 @@ use crate::step::process::{SupervisorCommand, adopt_orphans};
 use crate::step::stop::StopRequest;
 use crate::workflow::{self, Body};
 
+use super::condition::continues;
 use super::job::{JobRun, JobSetup, RunOptions};
 use super::standing::StandingJob;
-use super::whole::{continues, record_end};
+use super::whole::record_end;
 
 /// A job as it began: the workflow's text, the choices of the user, and the facts. It has no secrets.
 #[derive(Debug, Serialize, Deserialize)]

@@ -19,9 +19,9 @@ use crate::step::left_processes::tracking;
 use crate::step::mask::Masks;
 use crate::step::process::{SupervisorCommand, adopt_orphans};
 use crate::step::stop::StopRequest;
-use crate::template::expand_bool;
 use crate::workflow::{Body, StepsBody, Workflow, WorkflowJob, order};
 
+use super::condition::continues;
 use super::facts::{RunNames, WorkflowEvent, github, number, runner};
 use super::job::{JobRun, JobSetup, RunOptions};
 use crate::report::{JobEnd, JobName, RunReport};
@@ -463,12 +463,6 @@ pub(super) fn record_end(
         let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
         report.notice(&notice);
     }
-}
-
-/// True if a failure of the job does not count for the workflow.
-pub(super) fn continues(body: &StepsBody, at: &At) -> bool {
-    let token = body.continue_on_error.as_ref();
-    token.is_some_and(|token| expand_bool(token, at).unwrap_or_default())
 }
 
 /// SHA-256 of a text, in hexadecimal digits.

@@ -51,9 +51,7 @@ pub struct ResumableRun {
 
 /// True if `job debug --resume` continues a run.
 pub fn is_resumable(run: &RunEntry) -> bool {
-    let is_open = |record: &RunRecord| record.status == RunStatus::Running;
-    let is_open = run.record.as_ref().is_ok_and(is_open);
-    is_open && !run.is_held && super::db::has_session(&run.dir)
+    run.is_cut_off() && !run.is_held && super::db::has_session(&run.dir)
 }
 
 impl ResumableRun {

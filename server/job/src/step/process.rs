@@ -137,6 +137,11 @@ impl SupervisorCommand {
 }
 
 impl Ready {
+    /// True while it waits for its program.
+    pub fn waits(&mut self) -> bool {
+        matches!(self.0.child.try_wait(), Ok(None))
+    }
+
     pub fn leftovers(&self) -> &Leftovers {
         &self.0
     }

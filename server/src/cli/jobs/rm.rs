@@ -51,13 +51,16 @@ pub fn run(args: &JobRmArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitCo
             continue;
         }
         if args.runs.contains(&run.id) || (args.all && run.has_ended()) {
-            remove(&dir, &run.id).map_err(|error| {
-                CliError::new(
-                    ExitKind::Failed,
-                    format!("{} cannot be removed: {error}", run.dir.display()),
-                )
-            })?;
-            removed += 1;
+            match remove(&dir, &run.id) {
+                Ok(()) => removed += 1,
+                // another process has removed it
+                Err(_) if !run.dir.exists() => {}
+                Err(error) => {
+                    let dir = run.dir.display();
+                    let text = format!("{dir} cannot be removed: {error}");
+                    return Err(CliError::new(ExitKind::Failed, text));
+                }
+            }
         }
     }
     out.remark(&format!("Removed {}.\n", counted(removed, "run")))?;

@@ -8,7 +8,7 @@ use backstitch_job::run::{JobListing, LineText, WorkflowAdditions, WorkflowSetup
 
 use crate::render::counted;
 
-use super::JobLaunch;
+use super::arguments::JobLaunch;
 
 /// Sentences about choices that widen the run, and about actions that are absent.
 pub fn warnings(args: &JobLaunch, setup: &WorkflowSetup, jobs: &[JobListing]) -> Vec<String> {

@@ -6,11 +6,11 @@ use backstitch_job::repository::ProjectRepository;
 use backstitch_job::run::{plain_name, step_matches};
 use backstitch_job::state::EnvVariables;
 use backstitch_job::template::TokenKind;
-use backstitch_job::workflow::{Body, StepAction, Workflow, WorkflowJob, WorkflowStep};
+use backstitch_job::workflow::{self, Body, StepAction, Workflow, WorkflowJob, WorkflowStep};
 
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 
-use super::JobLaunch;
+use super::arguments::{JobLaunch, problems_of};
 use super::given::outputs_of;
 use super::workflow_file::{read_workflow, workflow_file};
 
@@ -18,8 +18,8 @@ use super::workflow_file::{read_workflow, workflow_file};
 pub fn with_only_job(args: &JobLaunch, repository: &ProjectRepository) -> CliResult<JobLaunch> {
     let file = workflow_file(repository, &args.file)?;
     let (name, text) = read_workflow(repository, &file)?;
-    let workflow = backstitch_job::workflow::read(&name, &text).0;
-    let jobs = workflow.map(|workflow| workflow.jobs).unwrap_or_default();
+    let (workflow, problems) = workflow::read(&name, &text);
+    let jobs = workflow.ok_or_else(|| problems_of(&problems))?.jobs;
     let ids: Vec<&str> = jobs.iter().map(|job| job.id.value.as_str()).collect();
     let hint = match ids.as_slice() {
         [only] => {
@@ -104,7 +104,11 @@ pub fn known_names(workflow: &Workflow) -> Option<Vec<String>> {
             if may_have_steps {
                 return None;
             }
-            names.push(plain_name(step)?);
+            let name = plain_name(step)?;
+            if matches!(step.action, StepAction::Uses { .. }) {
+                names.push(format!("Post {name}"));
+            }
+            names.push(name);
             names.push(step.id.clone());
         }
     }

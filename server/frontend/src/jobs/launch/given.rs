@@ -12,7 +12,7 @@ use backstitch_job::workflow::{InputKind, Workflow, WorkflowInput};
 
 use crate::terminal::error::{CliError, CliResult, ExitKind};
 
-use super::JobLaunch;
+use super::arguments::JobLaunch;
 use super::files::{pairs_of, text_of};
 
 /// The event whose inputs the user gives.
@@ -116,12 +116,25 @@ pub fn inputs_of(args: &JobLaunch, workflow: &Workflow) -> CliResult<Dict> {
             if input.required {
                 return Err(missing(&format!("{} requires this input", workflow.file)));
             }
+            // as GitHub documents it for a workflow that is called
+            if event == CALL {
+                inputs.set(&input.name, empty_value(input.kind));
+            }
             continue;
         };
         let value = input_value(name, input, text)?;
         inputs.set(&input.name, value);
     }
     Ok(inputs)
+}
+
+/// The value of an input that nobody gives, and that has no default.
+fn empty_value(kind: InputKind) -> Value {
+    match kind {
+        InputKind::Boolean => false.into(),
+        InputKind::Number => Value::Number(0.0),
+        InputKind::String | InputKind::Choice | InputKind::Environment => "".into(),
+    }
 }
 
 /// The value of an input, with the type that the workflow declares.

@@ -21,7 +21,8 @@ pub(super) fn materialize(
     target: &Path,
 ) -> Result<Changes, String> {
     let failed = |error| cannot_write(&error);
-    if options.clean {
+    // as on GitHub, files that are not of a repository go, whatever the input says
+    if options.clean || !target.join(".git").exists() {
         empty_tree(target).map_err(failed)?;
     } else {
         // settings and hooks that a step made would have a say in the commands below
