@@ -146,7 +146,8 @@ const WORDS: [StepWord; 25] = [
         act: |session, text| {
             let (name, value) = pair(text)?;
             session.set_variable(name, value)?;
-            Ok(StepAnswer::Said(format!("{name} is set")))
+            let said = format!("{name} is set");
+            Ok(StepAnswer::Said(session.job().mask(&said)))
         },
     },
     StepWord {
@@ -159,9 +160,8 @@ const WORDS: [StepWord; 25] = [
                 .ok_or("write :output STEP NAME=VALUE")?;
             let (name, value) = pair(rest.trim())?;
             session.set_output(step, name, value)?;
-            Ok(StepAnswer::Said(format!(
-                "steps.{step}.outputs.{name} is set"
-            )))
+            let said = format!("steps.{step}.outputs.{name} is set");
+            Ok(StepAnswer::Said(session.job().mask(&said)))
         },
     },
     StepWord {
@@ -323,7 +323,7 @@ fn moved(session: &JobSession, restored: &Restored) -> StepAnswer {
 }
 
 /// The sentence about a restored point, and lines about all that stayed.
-fn restored_text(session: &JobSession, restored: &Restored) -> String {
+pub fn restored_text(session: &JobSession, restored: &Restored) -> String {
     let point = &session.points().all()[restored.place];
     let mut text = format!(
         "Restored checkpoint [{}] before '{}': {}, {}.",

@@ -5,19 +5,23 @@ use std::fs;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use indexmap::IndexMap;
+
 use crate::expr::{Value, evaluate};
 use crate::place::RunPlace;
 use crate::report::{JobName, StepEnd, StepName, StepPart};
 use crate::repository::ProjectRepository;
-use crate::state::{EnvVariables, StepOutcome};
+use crate::state::{EnvVariables, StepOutcome, StepResult};
 use crate::step::StepProgram;
 use crate::step::stop::StopRequest;
 use crate::template::expand_bool;
-use crate::workflow::WorkflowStep;
+use crate::workflow::{StepAction, WorkflowStep};
 
 use super::additions::SeenWorkflow;
+use super::frame::Frame;
 use super::job::JobRun;
 use super::open::{OpenStep, Prepared, ReachedOut};
+use super::uses::UsesText;
 
 /// A shell, and the script that it runs.
 #[derive(Clone, Debug)]
@@ -31,6 +35,8 @@ pub struct ShellProgram {
 pub struct ShellRan {
     pub outcome: StepOutcome,
     pub reason: Option<String>,
+    /// True if the command has written outputs. They are of no step, and are not kept.
+    pub has_outputs: bool,
     /// The variables that the command began with.
     pub environment: Vec<(String, String)>,
     /// The end of its output, without secrets.
@@ -48,6 +54,17 @@ type ShellOf<'a> = dyn Fn(&str, &Path) -> Result<ShellProgram, String> + 'a;
 pub struct StandingJob {
     pub(super) run: JobRun,
     pub(super) seen: SeenWorkflow,
+}
+
+/// Steps that have not run, with their places, where a job stands.
+#[derive(Clone, Debug, Default)]
+pub struct StepsAhead {
+    /// Those of the job, or of the composite action in which the job stands.
+    pub here: Vec<(Vec<usize>, WorkflowStep)>,
+    /// Those around it.
+    pub around: Vec<(Vec<usize>, WorkflowStep)>,
+    /// Directories of the composite actions in which the job stands, with the steps that use them.
+    pub entered: Vec<(PathBuf, StepName)>,
 }
 
 impl StandingJob {
@@ -111,9 +128,9 @@ impl StandingJob {
         self.run.setup.body.steps.len()
     }
 
-    /// Programs that steps have started so far.
-    pub fn programs(&self) -> u64 {
-        self.run.programs
+    /// Programs that steps have started so far, and steps that have ended, with those that were skipped.
+    pub fn counts(&self) -> (u64, usize) {
+        (self.run.programs, self.run.ended.len())
     }
 
     /// Ends the processes that later programs left running. Returns how many programs had some.
@@ -126,11 +143,6 @@ impl StandingJob {
     /// The end of the last step, once.
     pub fn take_last(&mut self) -> Option<(StepName, StepEnd)> {
         self.run.last.take()
-    }
-
-    /// Steps that have ended, with those that were skipped.
-    pub fn ended(&self) -> usize {
-        self.run.ended.len()
     }
 
     /// Tells that later ends of steps than so many do not count. Returns the steps among them that may have reached out.
@@ -185,15 +197,34 @@ impl StandingJob {
         }
     }
 
-    /// Steps of the frame that have not run, with their places.
-    pub fn places_ahead(&self) -> Vec<(Vec<usize>, WorkflowStep)> {
-        let Some(frame) = self.run.frames.last() else {
-            return Vec::new();
-        };
-        let all = frame.steps.iter().enumerate().skip(frame.next);
-        let path = |place| [frame.path.as_slice(), &[place]].concat();
-        all.map(|(place, step)| (path(place), step.clone()))
-            .collect()
+    /// Results of the steps beside the one where the job stands: of the job, or of a composite action.
+    pub fn results_here(&mut self) -> &mut IndexMap<String, StepResult> {
+        let scope = self.run.frames.last().map(|frame| frame.scope.clone());
+        let steps = &mut self.run.state.steps;
+        steps.entry(scope.unwrap_or_default()).or_default()
+    }
+
+    /// The steps that have not run.
+    pub fn steps_ahead(&self) -> StepsAhead {
+        let mut ahead = StepsAhead::default();
+        let mut frames = self.run.frames.iter();
+        if let Some(frame) = frames.next_back() {
+            ahead.here = steps_of(frame);
+        }
+        ahead.around = frames.rev().flat_map(steps_of).collect();
+        let composites = self
+            .run
+            .frames
+            .iter()
+            .filter_map(|frame| frame.composite.as_ref());
+        for composite in composites {
+            if let StepAction::Uses { uses, .. } = &composite.open.step.action
+                && let UsesText::Workspace(dir) = UsesText::parse(&uses.value)
+            {
+                ahead.entered.push((dir, composite.open.name.clone()));
+            }
+        }
+        ahead
     }
 
     /// Sets a variable for the steps that follow. PATH may be as a shell has it: directories before the one that a step finds are
@@ -278,14 +309,10 @@ impl StandingJob {
         self.forgive_stop();
         let ran = ran.ok_or("The command was frozen.")?;
         let outputs: EnvVariables = ran.outputs;
-        if !outputs.is_empty() && !open.step.id.is_empty() {
-            let results = self.run.state.steps.entry(open.scope.clone()).or_default();
-            let result = results.entry(open.step.id.clone()).or_default();
-            result.outputs.extend(outputs.iter());
-        }
         Ok(ShellRan {
             outcome: ran.outcome,
             reason: ran.reason,
+            has_outputs: !outputs.is_empty(),
             environment: environment.into_inner(),
             output: tail_of(&self.run.log_file(&open.name.key(), &open.name.name)),
         })
@@ -308,4 +335,11 @@ fn tail_of(log: &Path) -> String {
     cut.map_or(&*text, |at| &text[at + 1..])
         .trim_end()
         .to_owned()
+}
+
+fn steps_of(frame: &Frame) -> Vec<(Vec<usize>, WorkflowStep)> {
+    let all = frame.steps.iter().enumerate().skip(frame.next);
+    let path = |place| [frame.path.as_slice(), &[place]].concat();
+    all.map(|(place, step)| (path(place), step.clone()))
+        .collect()
 }

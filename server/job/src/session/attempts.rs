@@ -34,6 +34,19 @@ impl StepAttempt {
 #[derive(Debug, Default)]
 pub(super) struct StepAttempts(Vec<StepAttempt>);
 
+/// True for a step and an earlier start of it. An edit of the workflow may have given it another place.
+fn is_same_step(known: &StepName, step: &StepName) -> bool {
+    let has_id = !step.id.starts_with("__");
+    let is_named = !step.name.starts_with("Run ") && known.path.len() == step.path.len();
+    known.part == step.part
+        && match (known.path == step.path, known.name == step.name) {
+            (true, true) => true,
+            (true, false) => has_id && known.id == step.id,
+            (false, true) => is_named || has_id && known.id == step.id,
+            (false, false) => false,
+        }
+}
+
 impl StepAttempts {
     pub fn new(all: Vec<StepAttempt>) -> StepAttempts {
         StepAttempts(all)
@@ -45,7 +58,7 @@ impl StepAttempts {
 
     /// The number of the start that a step would have now. From 1.
     pub fn next(&self, step: &StepName, points: &[JobPoint]) -> u32 {
-        let is_same = |known: &StepName| known.path == step.path && known.part == step.part;
+        let is_same = |known: &StepName| is_same_step(known, step);
         let points = points.iter().filter(|point| is_same(&point.step));
         let ended = self.0.iter().filter(|attempt| is_same(&attempt.step));
         let numbers = points
@@ -70,7 +83,7 @@ impl StepAttempts {
     pub fn of(&self, wanted: &str) -> Vec<&StepAttempt> {
         let last = self.0.last().map(|attempt| &attempt.step);
         let is_wanted = |step: &StepName| match wanted {
-            "" => last.is_some_and(|last| last.path == step.path && last.part == step.part),
+            "" => last.is_some_and(|last| is_same_step(step, last)),
             wanted => WantedStep::new(wanted).is(step),
         };
         let all = self.0.iter();

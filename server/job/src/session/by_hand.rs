@@ -25,7 +25,7 @@ impl JobSession {
 
     /// Sets an output of a step that has run.
     pub fn set_output(&mut self, step: &str, name: &str, value: &str) -> Result<(), String> {
-        let steps = self.run.state_mut().steps.entry(String::new()).or_default();
+        let steps = self.run.results_here();
         let known: Vec<String> = steps.keys().cloned().collect();
         let result = steps.get_mut(step).ok_or_else(|| {
             let known = match known.as_slice() {
@@ -61,6 +61,10 @@ pub(super) fn set_again(session: &mut JobSession, all: Vec<ByHand>) {
         let _ = match one {
             ByHand::Variable(name, value) => session.set_variable(&name, &value),
             ByHand::Output(step, name, value) => session.set_output(&step, &name, &value),
+            ByHand::Directory(dir) => {
+                session.run.state_mut().prepend_path(&dir);
+                Ok(())
+            }
             ByHand::Unset(name) => {
                 session.run.state_mut().remove_variable(&name);
                 Ok(())

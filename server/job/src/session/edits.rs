@@ -1,7 +1,10 @@
 //! Edits of the user while a job stands.
 
-use crate::run::WorkflowAdditions;
+use std::path::PathBuf;
 
+use crate::run::{StandingJob, WorkflowAdditions};
+
+use super::sources::{SeenSources, TakenEdits};
 use super::{JobSession, StopPlace};
 
 impl JobSession {
@@ -10,7 +13,13 @@ impl JobSession {
         if matches!(self.stop, StopPlace::Frozen(_)) {
             return Err("A step is frozen: edits are taken up after its end.".to_owned());
         }
-        Ok(self.take_up())
+        let has_notes = self.take_up();
+        let blind = SeenSources::blindness(&self.run);
+        let is_blind = blind.is_some();
+        if let Some(sentence) = blind {
+            self.notes.add(sentence);
+        }
+        Ok(has_notes || is_blind)
     }
 
     /// Takes up what the user has changed meanwhile, before a step runs. A frozen step is in the middle, and takes up nothing. True if
@@ -24,7 +33,13 @@ impl JobSession {
             self.stand();
         }
         let of_sources = self.seen.take_up(&mut self.run, self.history.engine());
-        let of_sources = of_sources.unwrap_or_else(|reason| vec![reason]);
+        let of_sources = match of_sources {
+            Ok(TakenEdits { mut notes, files }) => {
+                notes.extend(entered_notes(&self.run, &files));
+                notes
+            }
+            Err(reason) => vec![reason],
+        };
         let has_notes = !of_workflow.is_empty() || !of_sources.is_empty();
         for sentence in of_workflow.into_iter().chain(of_sources) {
             self.notes.add(self.run.mask(&sentence));
@@ -60,4 +75,25 @@ pub(super) fn check_agreed(session: &mut JobSession) -> Result<(), String> {
     Err(format!(
         "The workflow has new parts to which nobody has agreed: {parts}. Agree to them, or change the workflow."
     ))
+}
+
+/// Sentences about composite actions in which the job stands and whose text has changed: their steps were read when they began.
+fn entered_notes(run: &StandingJob, files: &[PathBuf]) -> Vec<String> {
+    let workspace = &run.place().workspace;
+    let entered = run.steps_ahead().entered;
+    let changed = entered.into_iter().filter(|(dir, _)| {
+        let place = workspace.join(dir);
+        let names = ["action.yml", "action.yaml"].map(|name| place.join(name));
+        files.iter().any(|file| names.contains(file))
+    });
+    let notes = changed.map(|(dir, step)| {
+        let numbers: Vec<String> = step.path.iter().map(|place| (place + 1).to_string()).collect();
+        let number = numbers.join(".");
+        format!(
+            "The steps of {} are those of its earlier text: go back before '{}' (:goto {number}) to run the new one.",
+            dir.display(),
+            step.name
+        )
+    });
+    notes.collect()
 }

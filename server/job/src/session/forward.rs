@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::report::{StepEnd, StepName};
-use crate::run::PendingStep;
+use crate::run::{PendingStep, StepsAhead};
 use crate::state::StepOutcome;
 
 use super::by_hand::set_again;
@@ -116,6 +116,7 @@ impl JobSession {
         self.history.step_begins(step, &self.run)?;
         (self.undo, self.cut) = (None, Vec::new());
         self.by_hand.clear();
+        let (programs, ended) = self.run.counts();
         let run = &mut self.run;
         let mut evaluate = |text: &str| run.evaluate_pending(text);
         if !self.choice.has_point(&step.name, &mut evaluate)? {
@@ -130,8 +131,8 @@ impl JobSession {
             files,
             live: self.run.live(),
             created: micros_now(),
-            programs: self.run.programs(),
-            ended: self.run.ended(),
+            programs,
+            ended,
             at: Instant::now(),
             attempt,
         });
@@ -234,7 +235,11 @@ impl JobSession {
     pub fn go_to(&mut self, wanted: &str) -> Result<Option<Restored>, String> {
         self.take_up();
         let step = WantedStep::new(wanted);
-        let ahead = self.run.places_ahead();
+        let StepsAhead {
+            here: ahead,
+            around,
+            ..
+        } = self.run.steps_ahead();
         let found = ahead
             .iter()
             .position(|(path, one)| step.is_ahead(path, one));
@@ -242,11 +247,18 @@ impl JobSession {
             return Err("A step is frozen: let it continue (c), or end it (:kill), before steps are left out.".to_owned());
         }
         if let Some(count) = found {
+            let (path, _) = &ahead[count];
             self.stood_since(self.stood_since);
             for _ in 0..count {
                 self.run.leave_out();
             }
             self.stand();
+            if !matches!(&self.stop, StopPlace::Before(next) if next.name.path == *path) {
+                let sentence = format!(
+                    "{wanted} is passed over: its condition does not hold. `:outcome success` before it lets the step that failed count as one that did not."
+                );
+                self.notes.add(self.run.mask(&sentence));
+            }
             return Ok(None);
         }
         // names within a composite action are those of steps beside the next one
@@ -260,7 +272,9 @@ impl JobSession {
         });
         let place = place.or_else(|| points.iter().rposition(|point| step.is(&point.step)));
         let outer = ahead.iter().find_map(|(path, _)| step.outer_number(path));
+        let is_around = around.iter().any(|(path, one)| step.is_ahead(path, one));
         let place = place.ok_or_else(|| match outer {
+            _ if is_around => format!("{wanted}: the step is ahead, around the composite action in which the job stands. Go out of it first (o)."),
             Some(outer) => format!("{wanted}: the step {outer} has not begun, so none in it is known. Go to {outer} (:goto {outer}), and step into it (s)."),
             None => format!("{wanted}: no such step is ahead, or has a checkpoint. Name it by its id, its name, or its number: 4, or 4.2 in a composite action."),
         })?;

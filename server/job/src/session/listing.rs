@@ -70,6 +70,11 @@ impl UserTree {
         }
     }
 
+    /// False if no repository knows which files are ignored.
+    pub fn is_known(&self) -> bool {
+        self.git_dir.is_dir()
+    }
+
     fn git(&self) -> Git {
         let git = Git::reading(&self.root);
         if self.has_git {
@@ -85,6 +90,8 @@ impl UserTree {
 #[derive(Debug, Default)]
 pub(super) struct SourceListing {
     files: BTreeMap<RelPath, SourceStat>,
+    /// Tracked files that are not there.
+    missing: BTreeSet<RelPath>,
     /// Watches the directories of the list.
     watch: Option<DirWatch>,
     /// Stats of git's own files that decide which others are listed.
@@ -97,9 +104,14 @@ impl SourceListing {
         &self.files
     }
 
+    /// Tracked files that were not there at the last list of all.
+    pub fn missing(&self) -> &BTreeSet<RelPath> {
+        &self.missing
+    }
+
     /// Sees the files as they are now. Returns those that may have changed since the last question; none: any may have.
     pub fn refresh(&mut self, tree: &UserTree) -> Result<Option<BTreeSet<RelPath>>, String> {
-        if !tree.git_dir.is_dir() {
+        if !tree.is_known() {
             // a step has removed the repository of the run: nothing is known, so nothing has changed
             return Ok(Some(BTreeSet::new()));
         }
@@ -128,11 +140,12 @@ impl SourceListing {
     fn list_all(&mut self, tree: &UserTree) -> Result<(), String> {
         // watched before they are listed: a change is in the list, or among the events
         self.watch = DirWatch::of(&tree.root, &directories(&self.files));
-        let mut listed = BTreeMap::new();
-        list(tree, &[], |path, stat| {
-            listed.insert(path, stat);
+        let (mut listed, mut missing) = (BTreeMap::new(), BTreeSet::new());
+        list(tree, &[], |path, stat| match stat {
+            Some(stat) => drop(listed.insert(path, stat)),
+            None => drop(missing.insert(path)),
         })?;
-        self.files = listed;
+        (self.files, self.missing) = (listed, missing);
         let all = directories(&self.files);
         self.watch = self
             .watch
@@ -159,7 +172,9 @@ impl SourceListing {
         }
         let names: Vec<&OsStr> = touched.iter().map(|path| path.as_os_str()).collect();
         list(tree, &names, |path, stat| {
-            self.files.insert(path, stat);
+            if let Some(stat) = stat {
+                self.files.insert(path, stat);
+            }
         })?;
         Ok(paths)
     }
@@ -180,11 +195,11 @@ fn directories(files: &BTreeMap<RelPath, SourceStat>) -> BTreeSet<PathBuf> {
     all
 }
 
-/// Lists files, of these names alone if there are some.
+/// Lists files, of these names alone if there are some. One that git tracks and that is not there has no stat.
 fn list(
     tree: &UserTree,
     names: &[&OsStr],
-    mut found: impl FnMut(RelPath, SourceStat),
+    mut found: impl FnMut(RelPath, Option<SourceStat>),
 ) -> Result<(), String> {
     let said = |error| {
         format!(
@@ -209,10 +224,12 @@ fn list(
         if file.starts_with(&tree.runs) || !directories.are_real(above) {
             continue;
         }
-        if let Ok(stat) = file.symlink_metadata()
-            && (stat.is_file() || stat.is_symlink())
-        {
-            found(path, SourceStat::of(&stat));
+        match file.symlink_metadata() {
+            Ok(stat) if stat.is_file() || stat.is_symlink() => {
+                found(path, Some(SourceStat::of(&stat)));
+            }
+            Ok(_) => {}
+            Err(_) => found(path, None),
         }
     }
     Ok(())

@@ -179,7 +179,7 @@ impl JobSession {
             .all()
             .iter()
             .map(|attempt| attempt.step.name.clone());
-        let ahead = self.run.places_ahead().into_iter();
+        let ahead = self.run.steps_ahead().here.into_iter();
         let ahead = ahead.filter_map(|(_, step)| plain_name(&step));
         let mut names: Vec<String> = ran.chain(ahead).collect();
         names.sort();

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::run::ShellProgram;
+use crate::state::JobState;
 use crate::state::StepOutcome;
 use crate::step::shell::find_program;
 
@@ -40,11 +41,13 @@ impl JobSession {
         }
         let handed = self.run.place().temp.join("_shell_environment");
         let _ = fs::remove_file(&handed);
+        let before = self.run.state().clone();
         let ran = self
             .run
             .run_shell(&|path, directory| program(path, directory, command, &handed))?;
         let text = fs::read(&handed).ok();
         let _ = fs::remove_file(&handed);
+        self.note_commands(&before);
         let mut end = ShellEnd {
             reason: ran.reason,
             output: ran.output,
@@ -55,6 +58,10 @@ impl JobSession {
         };
         if ran.outcome == StepOutcome::Success {
             end.reason = None;
+        }
+        if ran.has_outputs {
+            let sentence = "GITHUB_OUTPUT is not kept: the command is no step. `:output STEP NAME=VALUE` sets one of a step that has run.";
+            end.refused.push(sentence.to_owned());
         }
         let Some(text) = text else { return Ok(end) };
         let pairs = pairs(&text);
@@ -81,6 +88,23 @@ impl JobSession {
         }
         self.refresh();
         Ok(end)
+    }
+}
+
+impl JobSession {
+    /// Keeps what a command has set by GITHUB_ENV and GITHUB_PATH for a step that runs again.
+    fn note_commands(&mut self, before: &JobState) {
+        let now = self.run.state();
+        let is_new = |(name, value): &(&str, &str)| before.env.get(name) != Some(value);
+        let set = now.env.iter().filter(is_new);
+        let set: Vec<ByHand> = set
+            .map(|(name, value)| ByHand::Variable(name.to_owned(), value.to_owned()))
+            .collect();
+        let dirs = now.path.iter().rev();
+        let dirs = dirs.filter(|dir| !before.path.contains(dir));
+        let dirs: Vec<ByHand> = dirs.map(|dir| ByHand::Directory(dir.clone())).collect();
+        self.by_hand.extend(set);
+        self.by_hand.extend(dirs);
     }
 }
 

@@ -40,6 +40,15 @@ pub(super) struct SeenSources {
     open: BTreeSet<RelPath>,
 }
 
+/// Edits that were taken up.
+#[derive(Debug, Default)]
+pub(super) struct TakenEdits {
+    /// Sentences for people.
+    pub notes: Vec<String>,
+    /// Files of the run that have changed.
+    pub files: Vec<PathBuf>,
+}
+
 impl SeenSources {
     /// The step of a checkout has ended: its files are the base from now on. Files that changed since it began are compared later.
     pub fn begin(
@@ -65,8 +74,16 @@ impl SeenSources {
         if let Some(node) = head {
             let target = job.place().workspace.join(&sources.dir);
             let there = paths_below(engine, node, &job.place().files, &target)?;
-            let is_other = |path: &RelPath| !self.listing.files().contains_key(path);
-            sources.other = there.into_iter().filter(is_other).collect();
+            let (now, missing) = (self.listing.files(), self.listing.missing());
+            let other = there.into_iter().filter(|path| !now.contains_key(path));
+            // one that the user has deleted since the checkout began is an edit
+            let (deleted, other) = other.partition(|path| missing.contains(path));
+            sources.other = other;
+            let deleted: BTreeSet<RelPath> = deleted;
+            for path in deleted {
+                self.open.insert(path.clone());
+                self.files.insert(path, (SourceStat::UNKNOWN, None));
+            }
         }
         for (path, stat) in self.listing.files() {
             let is_old = stat.changed.0 < since;
@@ -80,17 +97,26 @@ impl SeenSources {
         Ok(())
     }
 
+    /// A sentence where edits of the user's files cannot be seen.
+    pub fn blindness(job: &StandingJob) -> Option<String> {
+        let sources = job.state().sources.as_ref()?;
+        let tree = user_tree(job, sources);
+        (!tree.is_known()).then(|| {
+            "Edits of your files are not seen: the project has no git, and the repository of the run is gone.".to_owned()
+        })
+    }
+
     /// Merges the user's edits into the files of the run. Returns sentences for people.
     pub fn take_up(
         &mut self,
         job: &mut StandingJob,
         engine: &Engine,
-    ) -> Result<Vec<String>, String> {
+    ) -> Result<TakenEdits, String> {
         let Some(sources) = job.state().sources.clone() else {
-            return Ok(Vec::new());
+            return Ok(TakenEdits::default());
         };
         let Some(node) = sources.node.map(NodeId) else {
-            return Ok(Vec::new());
+            return Ok(TakenEdits::default());
         };
         let touched = self.listing.refresh(&user_tree(job, &sources))?;
         // where nothing is listed, nothing is gone
@@ -105,7 +131,7 @@ impl SeenSources {
             node,
             engine,
         };
-        let (mut taken, mut conflicts) = (Vec::new(), Vec::new());
+        let (mut taken, mut conflicts, mut files) = (Vec::new(), Vec::new(), Vec::new());
         let mut changed = self.changed(touched, &run.sources);
         if is_new {
             // another process has seen the files: the history knows those that are gone, and the state those that were taken up
@@ -128,7 +154,10 @@ impl SeenSources {
                     conflicts.push(format!("{} {reason}", path.display()));
                     continue;
                 }
-                SourceEdit::Write(..) | SourceEdit::Remove => taken.push(path.display()),
+                SourceEdit::Write(..) | SourceEdit::Remove => {
+                    files.push(run.target.join(path.to_path()));
+                    taken.push(path.display());
+                }
                 SourceEdit::Nothing => {}
             }
             let base = run.sources.taken.get(&path).cloned();
@@ -148,7 +177,7 @@ impl SeenSources {
                 target.display()
             ));
         }
-        Ok(notes)
+        Ok(TakenEdits { notes, files })
     }
 
     /// Paths that may differ from the base, of those that were touched; none: of all. Those that are gone come first: their names may

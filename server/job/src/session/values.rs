@@ -10,6 +10,8 @@ use crate::template::schema::TemplateSchema;
 pub(super) enum ByHand {
     Variable(String, String),
     Unset(String),
+    /// A directory at the front of PATH.
+    Directory(String),
     /// The id of a step, the name of its output, and the value.
     Output(String, String, String),
 }

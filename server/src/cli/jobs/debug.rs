@@ -10,6 +10,7 @@ use backstitch_job::report::{JobEnd, JobName, StepName, StepPart};
 use backstitch_job::repository::ProjectRepository;
 use backstitch_job::run::{JobDriver, JobRun, WorkflowAdditions};
 use backstitch_job::session::{Forward, JobSession, PointChoice, StopPlace};
+use backstitch_job::state::StepOutcome;
 use backstitch_protocol::JobStop;
 use clap::Args;
 
@@ -355,6 +356,9 @@ impl StepTalk {
                 StopPlace::Failed(name, end) => ("failed", Some(name), end.reason.as_ref()),
                 StopPlace::End => ("end", None, None),
             };
+            let cancelled = "the job was cancelled: a request to end came".to_owned();
+            let is_cancelled = session.job().state().status() == StepOutcome::Cancelled;
+            let reason = reason.or(is_cancelled.then_some(&cancelled));
             let is_frozen = matches!(session.stop(), StopPlace::Frozen(_));
             return answer(&JobStop {
                 stop: Some(word.to_owned()),
@@ -403,6 +407,10 @@ impl StepTalk {
                     format!("failed: {} – {}", number(name), one_line(reason)),
                 )
             }
+            StopPlace::End if session.job().state().status() == StepOutcome::Cancelled => (
+                YELLOW,
+                "at the end of the job, which was cancelled".to_owned(),
+            ),
             StopPlace::End => (BOLD, "at the end of the job".to_owned()),
         };
         let attempt = session.attempt().filter(|attempt| *attempt > 1);

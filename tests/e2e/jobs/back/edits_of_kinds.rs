@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::super::{job, workflow_with};
+use super::super::{job, workflow, workflow_with};
 use super::conversation::{Conversation, place_of};
 use crate::support::World;
 
@@ -64,6 +64,7 @@ fn a_file_that_is_deleted_before_a_run_is_resumed_is_taken_up() {
 #[test]
 fn files_that_the_user_never_had_stay_over_a_resume() {
     let steps = "
+- uses: actions/checkout@v4
 - run: echo > before
 - {uses: actions/checkout@v4, with: {clean: false, submodules: true}}
 - name: Last
@@ -82,6 +83,7 @@ fn files_that_the_user_never_had_stay_over_a_resume() {
     world.git_ok(["add", "-A"]);
     world.git_ok(["commit", "-q", "-m", "module"]);
     let mut talk = Conversation::begin(&world);
+    assert_eq!(talk.stop("n"), "before Run echo > before");
     assert_eq!(talk.stop("n"), "before Run actions/checkout@v4");
     assert_eq!(talk.stop("n"), "before Last");
     talk.kill();
@@ -339,5 +341,51 @@ fn names_that_are_not_utf_8_are_taken_up() {
     assert_eq!(talk.stop("b 2"), "before Build");
     assert_eq!(fs::read(file(&talk, edited)).expect("a file"), b"old\n");
     assert!(file(&talk, gone).exists());
+    talk.end();
+}
+
+/// An edit of a composite action in which the job stands takes effect from the step that uses it on, and the answer says so.
+#[test]
+fn an_edit_of_an_entered_action_is_told() {
+    let action = |word: &str| {
+        format!(
+            "name: a\nruns:\n  using: composite\n  steps:\n    - {{name: First, shell: bash, run: 'true'}}\n    - {{name: Inner, shell: bash, run: {word}}}\n"
+        )
+    };
+    let steps =
+        "\n- uses: actions/checkout@v4\n- {name: Use, uses: ./act}\n- {name: Last, run: 'true'}";
+    let world = workflow_with(&job(steps), &[("act/action.yml", &action("exit 1"))]);
+    let mut talk = Conversation::begin(&world);
+    assert_eq!(talk.stop("c"), "failed Inner");
+    world.write("act/action.yml", action("echo mended > mended"));
+    let said = talk.ask(":sync")["said"].to_string();
+    assert!(said.contains("go back before 'Use' (:goto 2)"), "{said}");
+    assert_eq!(talk.stop(":goto 2"), "before Use");
+    assert_eq!(talk.stop("n"), "before Last");
+    assert_eq!(talk.read("mended"), "mended\n");
+    talk.end();
+}
+
+/// An edit of the workflow that moves a step leaves its attempts with it, and a new step at its place begins with the first.
+#[test]
+fn attempts_move_with_their_step() {
+    let steps = "\n- {name: A, run: 'true'}\n- {name: C, run: 'true'}\n- {name: D, run: 'true'}";
+    let world = workflow(&job(steps));
+    let mut talk = Conversation::begin(&world);
+    for line in ["n", "n", "b", "n", "b"] {
+        talk.ask(line);
+    }
+    let moved = steps.replace("- {name: C", "- {name: Fresh, run: 'true'}\n- {name: C");
+    world.write(".github/workflows/ci.yml", job(&moved));
+    let fresh = talk.ask(":sync");
+    assert_eq!(
+        (&fresh["step"], &fresh["attempt"]),
+        (&"Fresh".into(), &1.into())
+    );
+    let moved = talk.ask("n");
+    assert_eq!(
+        (&moved["step"], &moved["attempt"]),
+        (&"C".into(), &3.into())
+    );
     talk.end();
 }

@@ -120,6 +120,13 @@ impl SteppedJob {
         self.child.wait().expect("an end");
     }
 
+    /// Kills the processes below the debugger.
+    pub fn kill_below(&self) {
+        for pid in below(self.child.id()).into_iter().skip(1) {
+            signal(pid, Signal::KILL);
+        }
+    }
+
     /// Ends the input. Returns the exit code, and the report of the job.
     pub fn end(mut self) -> (Option<i32>, Value) {
         drop(self.stdin.take());

@@ -19,6 +19,13 @@ runs:
     - {name: Inner three, shell: bash, run: echo in3 >> log}
 ";
 
+/// Steps that take a while.
+const THREE_LINES: &str = "
+- {run: sleep 0.2}
+- {run: sleep 0.2}
+- {run: sleep 0.2}
+- {run: sleep 60}";
+
 const COMPOSITE: &str = "
 - uses: actions/checkout@v4
 - {name: Two, run: echo two >> log}
@@ -351,4 +358,96 @@ fn a_run_that_can_be_continued_stays() {
     );
     let mut job = SteppedJob::resume(&world);
     assert_eq!(job.said("c"), "end");
+}
+
+/// A step that runs again has what a command wrote to the command files. Its outputs are of no step, and the answer says so.
+#[test]
+fn a_retry_has_what_a_command_wrote_to_the_files() {
+    let steps = "
+- {name: One, run: echo X=first >> $GITHUB_ENV}
+- name: Two
+  id: two
+  run: echo $X >> log; command -v mine && test $X = good";
+    let world = workflow(&job(steps));
+    let lines = [
+        "n",
+        "n",
+        "!mkdir bin; printf '#!/bin/sh\\n' > bin/mine; chmod +x bin/mine; echo X=good >> $GITHUB_ENV; echo $PWD/bin >> $GITHUB_PATH; echo v=1 >> $GITHUB_OUTPUT",
+        "steps.two",
+        ":retry",
+    ];
+    let ran = debug(&world, &lines);
+    assert_eq!(ran.stop(1), "failed Two");
+    assert!(
+        ran.said(2).contains("GITHUB_OUTPUT is not kept"),
+        "{}",
+        ran.said(2)
+    );
+    assert_eq!(ran.stop(4), "end");
+    assert_eq!(ran.file("log"), "first\ngood\n");
+}
+
+/// The way to a step says where the job does not get to: a step that is passed over, and one around a composite action.
+#[test]
+fn ways_that_lead_elsewhere_are_told() {
+    let world = workflow_with(&job(COMPOSITE), &[("act/action.yml", ACTION)]);
+    let ran = debug(&world, &["n", "n", "s", ":goto 4"]);
+    let around = ran.stop(3);
+    assert!(around.contains("Go out of it first (o)"), "{around}");
+    let steps = "\n- {name: Bad, run: exit 1}\n- {name: Last, run: 'true'}";
+    let ran = debug(&workflow(&job(steps)), &["n", ":goto Last"]);
+    let passed = ran.said(1);
+    assert!(passed.contains("Last is passed over"), "{passed}");
+}
+
+/// Outputs within a composite action are those of its steps, and no answer has a secret.
+#[test]
+fn values_by_hand_are_those_of_the_place() {
+    let action = "name: a\nruns:\n  using: composite\n  steps:\n    - {id: one, shell: bash, run: echo x=1 >> $GITHUB_OUTPUT}\n    - {shell: bash, run: 'echo ${{ steps.one.outputs.x }} > seen'}\n";
+    let steps = "\n- uses: actions/checkout@v4\n- uses: ./act\n- run: 'true'";
+    let world = workflow_with(&job(steps), &[("act/action.yml", action)]);
+    world.write("secrets", "KEY=hidden-value\n");
+    let mut command = world.backstitch();
+    command.args([
+        "--json",
+        "job",
+        "debug",
+        "ci.yml",
+        "--yes",
+        "--secret-file",
+        "secrets",
+    ]);
+    let lines = b"n\ns\nn\n:output one x=2\n:env hidden-value=1\nn\n!cat seen\n";
+    let output = finish(&mut command, lines).stdout;
+    assert!(output.contains("steps.one.outputs.x is set"), "{output}");
+    assert!(!output.contains("hidden-value"), "{output}");
+    let seen = newest(&world).join("files/work/work/work/seen");
+    assert_eq!(std::fs::read_to_string(seen).expect("a file"), "2\n");
+}
+
+/// A job that a request to end has cancelled says so at its end.
+#[test]
+fn a_cancelled_job_says_so() {
+    let world = workflow(&job(THREE_LINES));
+    let mut job = SteppedJob::start(&world);
+    job.interrupt();
+    // the signal comes before the word, or the step runs: then the next word meets it
+    let mut answer = job.line("n").expect("an answer");
+    while answer["stop"] != "end" {
+        answer = job.line("n").expect("an answer");
+    }
+    let reason = answer["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("cancelled"), "{answer}");
+}
+
+/// A supervisor that was killed while it waited for its step is replaced.
+#[test]
+fn a_supervisor_that_was_killed_is_replaced() {
+    let world = workflow(&job(
+        "\n- {name: One, run: 'true'}\n- {name: Two, run: echo two > two}",
+    ));
+    let mut job = SteppedJob::start(&world);
+    assert_eq!(job.said("n"), "before Two");
+    job.kill_below();
+    assert_eq!(job.said("n"), "end");
 }
