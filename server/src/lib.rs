@@ -5,6 +5,7 @@
 mod acp;
 mod bridge;
 mod cli;
+mod dap;
 mod demo;
 mod doctor;
 #[cfg(any(test, fuzzing))]

@@ -24,7 +24,7 @@ use super::control::skip::SkipArgs;
 use super::control::step::StepArgs;
 use super::control::stop::StopArgs;
 use super::front_ends::{
-    AcpArgs, BridgeArgs, DemoArgs, DoctorArgs, HookArgs, LspArgs, McpArgs, SetupArgs,
+    AcpArgs, BridgeArgs, DapArgs, DemoArgs, DoctorArgs, HookArgs, LspArgs, McpArgs, SetupArgs,
 };
 use super::history::blame::BlameArgs;
 use super::history::cat::CatArgs;
@@ -89,6 +89,7 @@ commands! {
         Hook(HookArgs),
         Lsp(LspArgs),
         Mcp(McpArgs),
+        Dap(DapArgs),
         Completions(CompletionsArgs) in SetUp at 4,
     }
 }

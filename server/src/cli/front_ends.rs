@@ -212,3 +212,18 @@ impl TerminalCommand for McpArgs {
         records("mcp")
     }
 }
+
+/// Let an editor step through CI jobs, back and forward, on stdin and stdout (editors call this; DAP)
+#[derive(Debug, Args)]
+#[command(
+    hide = true,
+    after_help = "Examples:\n  backstitch dap\n\nThe configuration of a launch names a workflow: {\"type\": \"backstitch-job\", \"request\": \
+        \"launch\", \"workflow\": \".github/workflows/ci.yml\", \"job\": \"build\"}. server/docs/dap.md has all of it."
+)]
+pub struct DapArgs;
+
+impl TerminalCommand for DapArgs {
+    fn declared(&self) -> DeclaredCommand {
+        records("dap")
+    }
+}

@@ -14,7 +14,7 @@ use crate::cli::store;
 use crate::terminal::error::{CliError, CliResult};
 use crate::terminal::out::{self, Out};
 use crate::terminal::report::report;
-use crate::{acp, bridge, cli, demo, hook, lsp, mcp};
+use crate::{acp, bridge, cli, dap, demo, hook, lsp, mcp};
 
 /// Runs the command in the arguments of this process.
 pub fn main() -> ExitCode {
@@ -59,6 +59,7 @@ fn dispatch(cli: Cli, out: &Out) -> CliResult<ExitCode> {
         CliCommand::Lsp(options) => serve(options, global),
         CliCommand::Bridge(_) => bridge::run(cli::context::find(global)?),
         CliCommand::Mcp(_) => serve_agent(global),
+        CliCommand::Dap(_) => Ok(dap::run(global.workspace.clone())?),
         CliCommand::Doctor(_) => doctor::run(global, out),
         CliCommand::Init(options) => store::init::init(global, options.dir.as_deref(), out),
         CliCommand::Status(_) => store::status::status(global, out),

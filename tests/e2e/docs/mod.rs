@@ -175,10 +175,7 @@ fn docs_coming_from_calls_missing_only_missing_commands() {
         .flat_map(Row::code)
         .filter(|code| code.chars().all(|c| c.is_ascii_lowercase()))
         .collect();
-    assert!(
-        missing.contains(&"replay") && missing.contains(&"dap"),
-        "{missing:?}"
-    );
+    assert!(missing.contains(&"replay"), "{missing:?}");
     for name in missing {
         let output = world.run([name, "--help"]).expect_code(2);
         assert!(

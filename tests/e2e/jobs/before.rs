@@ -288,7 +288,7 @@ fn problems_come_before_the_choice_of_a_job() {
     }
 }
 
-/// As on GitHub, a checkout without `clean` empties a directory that is no repository.
+/// As on GitHub, a checkout without `clean` empties a directory that is not a repository.
 #[test]
 fn a_checkout_empties_what_is_no_repository() {
     let steps = "- run: echo > junk\n- {uses: actions/checkout@v4, with: {clean: false}}\n- run: ls > seen; echo > mine\n- {uses: actions/checkout@v4, with: {clean: false}}\n- run: ls >> seen";

@@ -2,7 +2,7 @@
 
 mod act;
 mod actions;
-mod back;
+pub mod back;
 mod before;
 mod cancelled_actions;
 mod faults;
@@ -29,19 +29,19 @@ use serde_json::Value;
 use crate::support::{Output, World};
 
 /// A repository with one workflow, `ci.yml`.
-fn workflow(text: &str) -> World {
+pub fn workflow(text: &str) -> World {
     workflow_with(text, &[])
 }
 
 /// A repository with a workflow and other files.
-fn workflow_with(text: &str, files: &[(&str, &str)]) -> World {
+pub fn workflow_with(text: &str, files: &[(&str, &str)]) -> World {
     let mut all = vec![(".github/workflows/ci.yml", text)];
     all.extend_from_slice(files);
     World::committed(&all)
 }
 
 /// A job with these steps, as YAML that begins at the column of `- `.
-fn job(steps: &str) -> String {
+pub fn job(steps: &str) -> String {
     let steps = steps.trim_matches('\n').replace('\n', "\n      ");
     format!("on: push\njobs:\n  build:\n    runs-on: ubuntu-latest\n    steps:\n      {steps}\n")
 }
@@ -150,7 +150,7 @@ fn run(world: &World, args: &[&str]) -> Ran {
 }
 
 /// Directory of the newest run.
-fn newest(world: &World) -> PathBuf {
+pub fn newest(world: &World) -> PathBuf {
     let runs = world.state.join("backstitch/jobs");
     let entries = fs::read_dir(&runs).into_iter().flatten().flatten();
     let places = entries

@@ -60,7 +60,7 @@ impl JobSession {
             end.reason = None;
         }
         if ran.has_outputs {
-            let sentence = "GITHUB_OUTPUT is not kept: the command is no step. `:output STEP NAME=VALUE` sets one of a step that has run.";
+            let sentence = "GITHUB_OUTPUT is not kept, since the command is not a step. `:output STEP NAME=VALUE` sets one of a step that has run.";
             end.refused.push(sentence.to_owned());
         }
         let Some(text) = text else { return Ok(end) };
@@ -92,7 +92,7 @@ impl JobSession {
 }
 
 impl JobSession {
-    /// Keeps what a command has set by GITHUB_ENV and GITHUB_PATH for a step that runs again.
+    /// Keeps what a command has set by `GITHUB_ENV` and `GITHUB_PATH` for a step that runs again.
     fn note_commands(&mut self, before: &JobState) {
         let now = self.run.state();
         let is_new = |(name, value): &(&str, &str)| before.env.get(name) != Some(value);

@@ -21,7 +21,7 @@ mod resume;
 mod scenarios;
 mod second_runs;
 mod shell_commands;
-pub(super) mod stepped;
+pub mod stepped;
 mod story;
 mod terminal;
 mod variables;

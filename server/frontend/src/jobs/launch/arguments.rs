@@ -10,6 +10,7 @@ use crate::terminal::error::{CliError, ExitKind};
 
 /// Arguments of a start.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an argument")]
 pub struct JobLaunch {
     /// Their names, which errors tell.
     pub names: &'static LaunchNames,

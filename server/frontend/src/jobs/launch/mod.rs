@@ -3,10 +3,12 @@
 pub mod announcement;
 mod arguments;
 pub mod choice;
+mod continued;
 mod files;
 mod given;
 mod workflow;
 pub mod workflow_file;
 
 pub use arguments::{JobLaunch, LaunchNames};
+pub use continued::take_run;
 pub use workflow::{LaunchedWorkflow, sources_of, supervisor};

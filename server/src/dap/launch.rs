@@ -1,0 +1,329 @@
+//! Arguments of `launch`, and the run made of them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use backstitch_core::config::{AbsentActions, Config};
+use backstitch_core::{Locate, Workspace};
+use backstitch_job::builtin::CheckoutMode;
+use backstitch_job::place::environment::Host;
+use backstitch_job::report::RunReport;
+use backstitch_job::repository::ProjectRepository;
+use backstitch_job::run::{RunProcess, WorkflowSetup};
+use backstitch_job::session::ResumableRun;
+use backstitch_job::step::mask::Masks;
+use backstitch_job::step::stop::StopRequest;
+use backstitch_job::workflow;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::client::DapClient;
+use super::report::ClientReport;
+use crate::jobs::launch::announcement::{line_of, unseen, warnings};
+use crate::jobs::launch::choice::with_only_job;
+use crate::jobs::launch::{JobLaunch, LaunchNames, LaunchedWorkflow, supervisor, take_run};
+use crate::terminal::error::CliError;
+
+/// Names of the arguments, which errors tell.
+const NAMES: LaunchNames = LaunchNames {
+    job: "job",
+    matrix: "matrix",
+    output: "outputs",
+    event: "event",
+    event_file: "eventFile",
+    input: "inputs",
+    env_file: "envFile",
+    secret_file: "secretsFile",
+    var_file: "varsFile",
+    action: "actions",
+    checkout: "checkout",
+    in_place: "inPlace",
+    user_home: "home",
+    inherit_env: "inheritEnv",
+};
+
+/// Arguments that would widen a run. They are the user's alone, and a file of a project cannot give them.
+const REFUSED: [(&str, &str); 3] = [
+    ("home", "run it by `backstitch job debug --user-home`"),
+    (
+        "inheritEnv",
+        "name the variables in your setting jobs.inheritEnv",
+    ),
+    (
+        "inPlace",
+        "a job is stepped through in a separate directory alone",
+    ),
+];
+
+/// `launch`: the workflow, and values as the options of `job debug` have them.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LaunchArguments {
+    pub workflow: Option<PathBuf>,
+    pub job: Option<String>,
+    #[serde(default)]
+    matrix: BTreeMap<String, Value>,
+    #[serde(default)]
+    inputs: BTreeMap<String, Value>,
+    #[serde(default)]
+    outputs: BTreeMap<String, Value>,
+    event: Option<String>,
+    event_file: Option<PathBuf>,
+    env_file: Option<PathBuf>,
+    secrets_file: Option<PathBuf>,
+    vars_file: Option<PathBuf>,
+    /// A directory of the project, or `skip`.
+    #[serde(default)]
+    actions: BTreeMap<String, String>,
+    missing_actions: Option<String>,
+    checkout: Option<String>,
+    step: Option<String>,
+    #[serde(default)]
+    any_system: bool,
+    /// True where none is given.
+    pub stop_on_entry: Option<bool>,
+    #[serde(default)]
+    pub no_debug: bool,
+}
+
+/// A run that has not begun.
+pub struct LaunchedRun {
+    pub setup: WorkflowSetup,
+    /// The job that is stepped through.
+    pub job: String,
+    /// Its file, and its line there.
+    pub place: (PathBuf, u32),
+    pub config: Config,
+    /// Commands that reach out and that the user has not seen.
+    pub reaching: Vec<String>,
+}
+
+impl LaunchArguments {
+    pub fn read(arguments: Value) -> Result<LaunchArguments, String> {
+        for (name, hint) in REFUSED {
+            if !arguments[name].is_null() && arguments[name] != Value::Bool(false) {
+                return Err(format!(
+                    "{name} is not an argument of a configuration: {hint}."
+                ));
+            }
+        }
+        serde_json::from_value(arguments)
+            .map_err(|error| format!("The configuration has an error: {error}."))
+    }
+
+    /// The run of a workflow, with one job that is stepped through.
+    pub fn launch(
+        &self,
+        client: &DapClient,
+        workspace: Option<&Path>,
+    ) -> Result<LaunchedRun, String> {
+        let file = self.workflow.clone().ok_or_else(|| {
+            "The configuration names no workflow: \"workflow\": \".github/workflows/ci.yml\"."
+                .to_owned()
+        })?;
+        let directory = workspace.map(Path::to_owned).or_else(|| {
+            file.parent()
+                .filter(|_| file.is_absolute())
+                .map(Path::to_owned)
+        });
+        let directory = match directory {
+            Some(directory) => directory,
+            None => std::env::current_dir().map_err(|error| error.to_string())?,
+        };
+        let repository = ProjectRepository::of(&directory).map_err(|error| error.to_string())?;
+        let args = self.arguments(&repository)?;
+        let args = match &args.job {
+            Some(_) => args,
+            None => with_only_job(&args, &repository).map_err(|error| words(&error))?,
+        };
+        let launched = LaunchedWorkflow::read(&args, &repository).map_err(|error| words(&error))?;
+        let config = config_of(&repository);
+        let root = repository.root.clone();
+        let job = launched.args.job.clone().unwrap_or_default();
+        let report = ClientReport::new(client.clone(), &root, Some(job.clone()));
+        let report: Arc<Mutex<dyn RunReport>> = Arc::new(Mutex::new(report));
+        let setup = launched
+            .setup(repository, &config, report)
+            .map_err(|error| words(&error))?;
+        let listings = setup.listings();
+        for warning in warnings(&launched.args, &setup, &listings) {
+            client.say(&format!("warning: {warning}"));
+        }
+        let mut reaching = Vec::new();
+        for (listing, seen) in unseen(&setup, &listings) {
+            let lines = listing.reaching.iter().map(line_of);
+            reaching.extend(lines.map(|line| format!("{}: {line}", listing.id)));
+            // they are shown before the first step, where a debugger stands
+            seen.add(&listing.reaching);
+        }
+        let jobs = &launched.workflow.jobs;
+        let line = jobs.iter().find(|one| one.id.value == job);
+        Ok(LaunchedRun {
+            place: (
+                root.join(&launched.workflow.file),
+                line.map_or(1, |one| one.id.range.start.line),
+            ),
+            setup,
+            job,
+            config,
+            reaching,
+        })
+    }
+
+    fn arguments(&self, repository: &ProjectRepository) -> Result<JobLaunch, String> {
+        let root = &repository.root;
+        let at = |file: &Option<PathBuf>| file.as_ref().map(|file| root.join(file));
+        let file = self.workflow.clone().unwrap_or_default();
+        let is_there = root.join(&file).is_file();
+        Ok(JobLaunch {
+            names: &NAMES,
+            file: if is_there { root.join(&file) } else { file },
+            job: self.job.clone(),
+            matrix: pairs(&self.matrix),
+            step: self.step.clone(),
+            outputs: pairs(&self.outputs),
+            event: self.event.clone(),
+            event_file: at(&self.event_file),
+            inputs: pairs(&self.inputs),
+            env_file: at(&self.env_file),
+            secret_file: at(&self.secrets_file),
+            var_file: at(&self.vars_file),
+            actions: self.actions(root)?,
+            missing_actions: self.missing_actions()?,
+            checkout: match self.checkout.as_deref() {
+                None | Some("worktree") => CheckoutMode::Worktree,
+                Some("head") => CheckoutMode::Head,
+                Some(other) => {
+                    return Err(format!("checkout is '{other}': write worktree or head."));
+                }
+            },
+            in_place: false,
+            user_home: false,
+            inherit_env: Vec::new(),
+            any_system: self.any_system,
+            debug: false,
+        })
+    }
+
+    /// Directories of actions are those of the project: another one is the user's word.
+    fn actions(&self, root: &Path) -> Result<Vec<String>, String> {
+        let mut all = Vec::new();
+        for (name, place) in &self.actions {
+            if place == "skip" {
+                all.push(format!("{name}=skip"));
+                continue;
+            }
+            let dir = root.join(place);
+            let dir = dir
+                .canonicalize()
+                .map_err(|error| format!("actions: {}: {error}.", dir.display()))?;
+            if !dir.starts_with(root) {
+                return Err(format!(
+                    "actions: {} is not in the project: name it by `backstitch job debug --action {name}={place}`.",
+                    dir.display()
+                ));
+            }
+            all.push(format!("{name}={}", dir.display()));
+        }
+        Ok(all)
+    }
+
+    fn missing_actions(&self) -> Result<Option<AbsentActions>, String> {
+        let Some(word) = self.missing_actions.as_deref() else {
+            return Ok(None);
+        };
+        let found = AbsentActions::ALL
+            .into_iter()
+            .find(|one| one.name() == word);
+        found.map(Some).ok_or_else(|| {
+            let known = AbsentActions::NAMES.join(", ");
+            format!("missingActions is '{word}': write one of {known}.")
+        })
+    }
+}
+
+/// Settings of a project, or else those of the user.
+pub fn config_of(repository: &ProjectRepository) -> Config {
+    let workspace = Workspace::find(&Locate {
+        workspace: None,
+        store_dir: None,
+        cwd: &repository.root,
+    });
+    workspace.map_or_else(|_| Config::of_user(), |workspace| Config::read(&workspace))
+}
+
+/// `NAME=VALUE` each, as the options of a command line.
+fn pairs(all: &BTreeMap<String, Value>) -> Vec<String> {
+    let pairs = all.iter().map(|(name, value)| match value {
+        Value::String(text) => format!("{name}={text}"),
+        other => format!("{name}={other}"),
+    });
+    pairs.collect()
+}
+
+/// An error with its next step.
+pub fn words(error: &CliError) -> String {
+    match &error.hint {
+        Some(hint) => format!("{} ({hint})", error.message),
+        None => error.message.clone(),
+    }
+}
+
+/// `attach`: a run that another process has left.
+#[derive(Debug, Deserialize)]
+pub struct AttachArguments {
+    /// Its id; none is the newest one of the project that can be continued.
+    run: Option<String>,
+}
+
+/// A run that continues here.
+pub struct ContinuedRun {
+    pub taken: ResumableRun,
+    pub process: RunProcess,
+    pub keep: usize,
+    /// The file of the job, and its line there.
+    pub place: (PathBuf, u32),
+}
+
+impl AttachArguments {
+    pub fn take(
+        &self,
+        client: &DapClient,
+        workspace: Option<&Path>,
+    ) -> Result<ContinuedRun, String> {
+        let directory = match workspace {
+            Some(directory) => directory.to_owned(),
+            None => std::env::current_dir().map_err(|error| error.to_string())?,
+        };
+        let repository = ProjectRepository::of(&directory).map_err(|error| error.to_string())?;
+        let root = &repository.root;
+        let named = self.run.as_deref().unwrap_or("last");
+        let (entry, taken) = take_run(named, root).map_err(|error| words(&error))?;
+        let said = |error: std::io::Error| error.to_string();
+        let report = ClientReport::new(client.clone(), root, None);
+        let file = entry.record.as_ref().map(|record| record.workflow.clone());
+        let file = root.join(file.unwrap_or_default());
+        Ok(ContinuedRun {
+            place: (file.clone(), line_of_job(&file, taken.job().name().key())),
+            process: RunProcess {
+                host: Host::of_process(),
+                supervisor: supervisor().map_err(said)?,
+                stop: StopRequest::new().map_err(said)?,
+                masks: Masks::default(),
+                report: Arc::new(Mutex::new(report)),
+            },
+            keep: config_of(&repository).kept_points(),
+            taken,
+        })
+    }
+}
+
+/// The line of a job in its workflow; 1 where it is not there now.
+fn line_of_job(file: &Path, job: &str) -> u32 {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let workflow = workflow::read(&file.to_string_lossy(), &text).0;
+    let jobs = workflow.map(|workflow| workflow.jobs).unwrap_or_default();
+    let found = jobs.iter().find(|one| one.id.value == job);
+    found.map_or(1, |one| one.id.range.start.line)
+}

@@ -1,0 +1,306 @@
+//! The thread that owns the job: it carries out commands in their order, and publishes each stop.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use backstitch_job::report::{JobEnd, JobName};
+use backstitch_job::run::{EarlyEnd, JobDriver, JobRun, StandingJob, WorkflowAdditions};
+use backstitch_job::session::{Forward, JobSession, PointChoice, Restored, StopPlace};
+use backstitch_job::state::StepOutcome;
+use dapts::OutputEventCategory;
+use serde_json::{Value, json};
+
+use super::evaluate::{AfterAnswer, JobQuestion, answer};
+use super::going::{go, point_at, reverse, run_out};
+use super::launch::{ContinuedRun, LaunchedRun};
+use super::report::JOB_THREAD;
+use super::shared::{SharedJob, StopReason};
+use super::view::{JobView, place_words};
+use crate::jobs::launch::announcement::added_lines;
+use crate::jobs::words::restored_text;
+
+/// A command of a client to a job that stands.
+#[derive(Debug)]
+pub enum MachineCommand {
+    Go(Forward),
+    /// So many checkpoints back.
+    Back(usize),
+    Reverse,
+    /// To a checkpoint.
+    Restore(usize, &'static str),
+    /// To the step at a line: back to its checkpoint, or ahead.
+    Goto(PathBuf, u32),
+    /// A line of the console, an expression, or a new value.
+    Ask(JobQuestion),
+    /// Ends the job: steps that run always still run.
+    End,
+}
+
+/// Drives one job by the commands of a client.
+pub struct ClientDriver {
+    pub shared: Arc<SharedJob>,
+    pub commands: Mutex<Receiver<MachineCommand>>,
+    pub job: String,
+    pub place: (PathBuf, u32),
+    pub keep: usize,
+    pub stop_on_entry: bool,
+}
+
+impl JobDriver for ClientDriver {
+    fn drives(&self, job: &JobName) -> bool {
+        job.is_within(&self.job)
+    }
+
+    fn drive(&self, job: JobRun) -> JobEnd {
+        let choice = match PointChoice::new(&[], self.keep) {
+            Ok(choice) => choice,
+            Err(reason) => return StandingJob::begin(job).finish(Some(EarlyEnd::Failed(reason))),
+        };
+        let mut session = match JobSession::begin(job, choice) {
+            Ok(session) => session,
+            Err(end) => return *end,
+        };
+        let driven = self.run(&mut session);
+        session.finish(driven.err())
+    }
+}
+
+impl ClientDriver {
+    /// Carries out commands until the job ends. The error is the reason of a failure of the job's own keeping.
+    pub fn run(&self, session: &mut JobSession) -> Result<(), String> {
+        let client = self.shared.client.clone();
+        session.notes().hear(Box::new(move |text| client.say(text)));
+        let commands = self.commands.lock();
+        let commands = commands.unwrap_or_else(PoisonError::into_inner);
+        let mut agreed: Option<WorkflowAdditions> = None;
+        if self.stop_on_entry {
+            self.stopped(session, &StopReason::of("entry"), None);
+        } else if !self.forward(session, Forward::On, &mut agreed)? {
+            return Ok(());
+        }
+        loop {
+            let command = match commands.recv() {
+                Ok(command) => command,
+                // the client has left
+                Err(RecvError) => return Ok(()),
+            };
+            if !self.carry_out(session, command, &mut agreed)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// False at the end of the job.
+    fn carry_out(
+        &self,
+        session: &mut JobSession,
+        command: MachineCommand,
+        agreed: &mut Option<WorkflowAdditions>,
+    ) -> Result<bool, String> {
+        match command {
+            MachineCommand::Go(_) if matches!(session.stop(), StopPlace::End) => return Ok(false),
+            MachineCommand::Go(way) => return self.forward(session, way, agreed),
+            MachineCommand::Back(steps) => {
+                let restored = session.back(steps);
+                self.went_back(session, restored, "step")?;
+            }
+            MachineCommand::Restore(place, reason) => {
+                let restored = session.restore(place);
+                self.went_back(session, restored, reason)?;
+            }
+            MachineCommand::Reverse => {
+                let went = reverse(session, &self.shared);
+                session.keep()?;
+                let (reason, text) = match went {
+                    Ok((_, reason)) => (reason.unwrap_or_else(|| StopReason::of("step")), None),
+                    Err(error) => (StopReason::of("step"), Some(error)),
+                };
+                self.stopped(session, &reason, text);
+            }
+            MachineCommand::Goto(file, line) => {
+                let went = self.go_to(session, &file, line);
+                session.keep()?;
+                self.stopped(session, &StopReason::of("goto"), went.err());
+            }
+            MachineCommand::Ask(asked) => {
+                let changes = !matches!(asked, JobQuestion::Expression { .. });
+                if changes {
+                    self.shared.runs();
+                }
+                let (reply, answered) = answer(session, &self.shared, &asked);
+                session.keep()?;
+                if changes && matches!(answered, AfterAnswer::Stays) {
+                    self.publish(session);
+                    self.shared.stands();
+                }
+                let client = &self.shared.client;
+                match reply.result {
+                    Ok(body) => client.respond(reply.request, reply.command, Some(body)),
+                    Err(reason) => client.refuse(reply.request, reply.command, &reason),
+                }
+                match answered {
+                    AfterAnswer::Quit => return Ok(false),
+                    AfterAnswer::Moved => self.stopped(session, &StopReason::of("step"), None),
+                    AfterAnswer::Stays if changes => {
+                        let areas = json!({"areas": ["variables"], "threadId": JOB_THREAD});
+                        client.event("invalidated", &areas);
+                    }
+                    AfterAnswer::Stays => {}
+                }
+            }
+            MachineCommand::End => {
+                run_out(session)?;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// False at the end of the job.
+    fn forward(
+        &self,
+        session: &mut JobSession,
+        way: Forward,
+        agreed: &mut Option<WorkflowAdditions>,
+    ) -> Result<bool, String> {
+        if let Some(added) = session.additions() {
+            let is_known = agreed.as_ref() == Some(&added);
+            if !is_known {
+                let lines = added_lines(&added);
+                let text = session.job().mask(&lines.join("\n"));
+                *agreed = Some(added);
+                let text = format!("{text}\nNothing has run. Continue once more to agree to this.");
+                self.stopped(session, &StopReason::of("pause"), Some(text));
+                return Ok(true);
+            }
+            session.agree(&added);
+        }
+        match go(session, &self.shared, way) {
+            Ok(Some(reason)) => self.stopped(session, &reason, None),
+            Ok(None) => {
+                // a job that has run through needs nobody at its end
+                let is_through =
+                    way == Forward::On && session.job().state().status() == StepOutcome::Success;
+                if self.shared.is_leaving() || is_through {
+                    return Ok(false);
+                }
+                self.stopped(session, &StopReason::of("step"), None);
+            }
+            Err(error) => {
+                session.keep()?;
+                self.stopped(session, &StopReason::of("pause"), Some(error));
+            }
+        }
+        Ok(true)
+    }
+
+    fn went_back(
+        &self,
+        session: &mut JobSession,
+        restored: Result<Restored, String>,
+        reason: &'static str,
+    ) -> Result<(), String> {
+        session.keep()?;
+        let text = match restored {
+            Ok(restored) => session.job().mask(&restored_text(session, &restored)),
+            Err(error) => session.job().mask(&error),
+        };
+        self.shared.client.say(&text);
+        let description = format!("stepped back: {}", place_words(session.stop()));
+        self.publish(session);
+        self.shared.stopped(&StopReason::of(reason), &description);
+        Ok(())
+    }
+
+    fn go_to(
+        &self,
+        session: &mut JobSession,
+        file: &std::path::Path,
+        line: u32,
+    ) -> Result<(), String> {
+        if let Some(place) = point_at(session, file, line) {
+            let restored = session.restore(place)?;
+            let text = restored_text(session, &restored);
+            self.shared.client.say(&session.job().mask(&text));
+            return Ok(());
+        }
+        let ahead = session.job().steps_ahead().here;
+        let found = ahead.iter().find(|(_, step)| step.range.start.line == line);
+        let (path, _) = found
+            .ok_or_else(|| format!("No step that is ahead or has run begins at line {line}."))?;
+        let numbers: Vec<String> = path.iter().map(|place| (place + 1).to_string()).collect();
+        session.go_to(&numbers.join(".")).map(drop)
+    }
+
+    /// Publishes the stop, and tells it.
+    fn stopped(&self, session: &mut JobSession, reason: &StopReason, text: Option<String>) {
+        if let Some(text) = text {
+            let line = format!("{}\n", session.job().mask(text.trim_end()));
+            self.shared
+                .client
+                .output(OutputEventCategory::Console, &line);
+        }
+        let description = place_words(session.stop());
+        let description = session.job().mask(&description);
+        self.publish(session);
+        self.shared.stopped(reason, &description);
+    }
+
+    fn publish(&self, session: &mut JobSession) {
+        let view = JobView::of(session, &self.place);
+        self.shared.publish(view);
+    }
+}
+
+/// Runs a launched workflow to its end, and tells the client.
+pub fn run(launched: LaunchedRun, driver: Option<ClientDriver>, shared: &SharedJob) {
+    let mut setup = launched.setup;
+    setup.driver = driver.map(|driver| Arc::new(driver) as Arc<dyn JobDriver>);
+    let ended = setup.run();
+    let code = match &ended {
+        Ok(end) => exit_code(end.result()),
+        Err(reason) => {
+            let reason = setup.masks.apply(reason);
+            shared
+                .client
+                .output(OutputEventCategory::Stderr, &format!("{reason}\n"));
+            1
+        }
+    };
+    tell_end(shared, code);
+}
+
+/// Continues a run that another process has left, to its end.
+pub fn run_continued(continued: ContinuedRun, driver: &ClientDriver, shared: &SharedJob) {
+    let masks = continued.process.masks.clone();
+    let opened = continued.taken.open(continued.process, continued.keep);
+    let code = match opened {
+        Ok((mut session, notes, close)) => {
+            shared.client.say(&masks.apply(&notes.join(" ")));
+            let driven = driver.run(&mut session);
+            exit_code(session.close(driven.err(), close).result)
+        }
+        Err(reason) => {
+            let reason = masks.apply(&reason);
+            shared
+                .client
+                .say(&format!("The run does not continue: {reason}"));
+            1
+        }
+    };
+    tell_end(shared, code);
+}
+
+fn exit_code(result: StepOutcome) -> u8 {
+    match result {
+        StepOutcome::Success | StepOutcome::Skipped => 0,
+        StepOutcome::Failure | StepOutcome::Cancelled => 1,
+    }
+}
+
+fn tell_end(shared: &SharedJob, code: u8) {
+    shared.ended();
+    shared.client.event("exited", &json!({"exitCode": code}));
+    shared.client.event("terminated", &Value::Null);
+}

@@ -1,0 +1,180 @@
+//! Events of a run for the client: output with groups and places, the ends of steps, and the jobs that run.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use backstitch_job::report::{
+    Annotation, JobEnd, JobName, Level, RunReport, StepEnd, StepName, Stream,
+};
+use dapts::{OutputEvent, OutputEventCategory, OutputEventGroup, ThreadEvent, ThreadEventReason};
+use serde_json::json;
+
+use super::breakpoints::source_of;
+use super::client::DapClient;
+use super::view::own_file;
+
+/// The thread of the job that is stepped through.
+pub const JOB_THREAD: u64 = 1;
+
+/// Bytes of a step's output that the client gets. All of it is in its log.
+const MAX_SHOWN: usize = 10 * 1024 * 1024;
+
+/// Receiver of a run's events.
+pub struct ClientReport {
+    client: DapClient,
+    /// The project, where the files of messages are.
+    root: PathBuf,
+    /// The job that is stepped through.
+    job: Option<String>,
+    /// Threads of the other jobs that run, by their ids.
+    threads: BTreeMap<String, u64>,
+    last_thread: u64,
+    shown: usize,
+    left_out: usize,
+}
+
+impl ClientReport {
+    pub fn new(client: DapClient, root: &Path, job: Option<String>) -> ClientReport {
+        ClientReport {
+            client,
+            root: root.to_owned(),
+            job,
+            threads: BTreeMap::new(),
+            last_thread: JOB_THREAD,
+            shown: 0,
+            left_out: 0,
+        }
+    }
+
+    fn thread_of(&mut self, job: &JobName) -> u64 {
+        if self.job.as_ref().is_none_or(|id| job.is_within(id)) {
+            return JOB_THREAD;
+        }
+        let next = self.last_thread + 1;
+        let thread = *self.threads.entry(job.id.clone()).or_insert(next);
+        self.last_thread = self.last_thread.max(thread);
+        thread
+    }
+
+    /// A line with a place, or one that begins or ends a group.
+    fn line(&self, text: String, place: Option<(&Path, u32)>, group: Option<OutputEventGroup>) {
+        let (file, line) = place.unzip();
+        self.client.event(
+            "output",
+            &OutputEvent {
+                category: Some(OutputEventCategory::Console),
+                output: text,
+                source: file.map(source_of),
+                line,
+                group,
+                ..OutputEvent::default()
+            },
+        );
+    }
+}
+
+impl RunReport for ClientReport {
+    fn job_started(&mut self, job: &JobName) {
+        let thread_id = self.thread_of(job);
+        let reason = ThreadEventReason::Started;
+        self.client
+            .event("thread", &ThreadEvent { reason, thread_id });
+    }
+
+    fn step_started(&mut self, step: &StepName) {
+        (self.shown, self.left_out) = (0, 0);
+        let file = own_file(&self.root, &step.file);
+        let text = format!("{}\n", step.name);
+        self.line(
+            text,
+            Some((&file, step.line)),
+            Some(OutputEventGroup::Start),
+        );
+    }
+
+    fn output(&mut self, stream: Stream, text: &[u8]) {
+        let category = match stream {
+            Stream::Stdout => OutputEventCategory::Stdout,
+            Stream::Stderr => OutputEventCategory::Stderr,
+        };
+        let is_full = self.shown + text.len() > MAX_SHOWN;
+        if is_full || !self.client.output(category, &String::from_utf8_lossy(text)) {
+            self.left_out += text.len();
+            return;
+        }
+        self.shown += text.len();
+    }
+
+    fn group(&mut self, title: Option<&str>) {
+        match title {
+            Some(title) => {
+                self.line(format!("{title}\n"), None, Some(OutputEventGroup::Start));
+            }
+            None => self.line(String::new(), None, Some(OutputEventGroup::End)),
+        }
+    }
+
+    fn annotation(&mut self, annotation: &Annotation) {
+        if annotation.level == Level::Debug {
+            return;
+        }
+        let code = annotation.code.as_ref().map(|code| format!("{code}: "));
+        let text = format!(
+            "{}: {}{}\n",
+            annotation.level.as_str(),
+            code.unwrap_or_default(),
+            annotation.message
+        );
+        let file = annotation.file.as_ref().map(|file| self.root.join(file));
+        let file = file.filter(|file| file.is_file());
+        let place = file.as_deref().zip(annotation.line);
+        self.line(text, place, None);
+    }
+
+    fn step_ended(&mut self, step: &StepName, end: &StepEnd) {
+        if self.left_out > 0 {
+            let more = crate::render::bytes(u64::try_from(self.left_out).unwrap_or_default());
+            self.client
+                .say(&format!("… {more} more in the log of the step"));
+        }
+        let outcome = end.outcome.as_str();
+        let reason = end.reason.as_ref().map(|reason| format!(": {reason}"));
+        let reason = reason.unwrap_or_default();
+        let text = format!("{outcome} in {} ms{reason}\n", end.milliseconds);
+        self.line(text, None, None);
+        self.line(String::new(), None, Some(OutputEventGroup::End));
+        self.client.event(
+            "backstitchStep",
+            &json!({
+                "path": step.path, "id": step.id, "name": step.name,
+                "outcome": outcome, "conclusion": end.conclusion.as_str(), "ms": end.milliseconds, "reason": end.reason,
+            }),
+        );
+    }
+
+    fn notice(&mut self, text: &str) {
+        self.client.say(text);
+    }
+
+    fn job_ended(&mut self, job: &JobName, end: &JobEnd) {
+        let thread_id = self.thread_of(job);
+        self.client.event(
+            "backstitchJob",
+            &json!({
+                "id": job.id, "name": job.name, "result": end.result.as_str(), "ms": end.milliseconds,
+                "reason": end.reason, "directory": end.directory,
+            }),
+        );
+        let reason = end.reason.as_ref().map(|reason| format!(": {reason}"));
+        self.client.say(&format!(
+            "The job {} ended: {}{}",
+            job.name,
+            end.result.as_str(),
+            reason.unwrap_or_default()
+        ));
+        let reason = ThreadEventReason::Exited;
+        self.client
+            .event("thread", &ThreadEvent { reason, thread_id });
+        self.threads.remove(&job.id);
+    }
+}

@@ -1,0 +1,126 @@
+//! The session of one client, and the job that it starts.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+
+use backstitch_job::step::stop::StopRequest;
+use serde_json::Value;
+
+use super::client::DapClient;
+use super::evaluate::JobQuestion;
+use super::launch::{ContinuedRun, LaunchArguments, LaunchedRun};
+use super::machine::{self, ClientDriver, MachineCommand};
+use super::shared::{JobPhase, SharedJob};
+
+/// A job that waits until the client has told its breakpoints.
+pub enum JobStart {
+    Launched(Box<LaunchArguments>, Box<LaunchedRun>),
+    Continued(Box<ContinuedRun>),
+}
+
+/// The session of one client.
+pub struct DapServer {
+    pub shared: Arc<SharedJob>,
+    pub client: DapClient,
+    /// Directory that the command line names.
+    pub workspace: Option<PathBuf>,
+    pub is_initialized: bool,
+    /// Lines of the client begin at this number.
+    pub first_line: u32,
+    pub launched: Option<JobStart>,
+    pub is_configured: bool,
+    pub commands: Option<Sender<MachineCommand>>,
+    pub stop: Option<StopRequest>,
+    pub job: Option<JoinHandle<()>>,
+    /// Requests to terminate so far.
+    pub terminations: u32,
+}
+
+impl DapServer {
+    pub fn new(client: DapClient, workspace: Option<PathBuf>) -> DapServer {
+        DapServer {
+            shared: Arc::new(SharedJob::new(client.clone())),
+            client,
+            workspace,
+            is_initialized: false,
+            first_line: 1,
+            launched: None,
+            is_configured: false,
+            commands: None,
+            stop: None,
+            job: None,
+            terminations: 0,
+        }
+    }
+
+    /// Starts the job, once the client has launched it and told its breakpoints.
+    pub fn start(&mut self) {
+        if !self.is_configured || self.job.is_some() {
+            return;
+        }
+        let Some(start) = self.launched.take() else {
+            return;
+        };
+        let (commands, received) = channel();
+        self.commands = Some(commands);
+        let shared = Arc::clone(&self.shared);
+        let mut driver = ClientDriver {
+            shared: Arc::clone(&self.shared),
+            commands: Mutex::new(received),
+            job: String::new(),
+            place: (PathBuf::new(), 1),
+            keep: 0,
+            stop_on_entry: true,
+        };
+        let work: Box<dyn FnOnce() + Send> = match start {
+            JobStart::Launched(arguments, launched) => {
+                self.stop = Some(launched.setup.stop.clone());
+                for line in &launched.reaching {
+                    let line = format!("This can reach out of the run: {line}");
+                    self.client.say(&line);
+                }
+                driver.stop_on_entry =
+                    arguments.stop_on_entry.unwrap_or(true) || !launched.reaching.is_empty();
+                driver.job.clone_from(&launched.job);
+                driver.place = launched.place.clone();
+                driver.keep = launched.config.kept_points();
+                let driver = (!arguments.no_debug).then_some(driver);
+                Box::new(move || machine::run(*launched, driver, &shared))
+            }
+            JobStart::Continued(continued) => {
+                self.stop = Some(continued.process.stop.clone());
+                driver.place = continued.place.clone();
+                Box::new(move || machine::run_continued(*continued, &driver, &shared))
+            }
+        };
+        self.shared.runs();
+        let thread = thread::Builder::new().name("job".to_owned());
+        match thread.spawn(work) {
+            Ok(job) => self.job = Some(job),
+            Err(error) => {
+                self.client.say(&format!("The job cannot start: {error}."));
+                self.shared.ended();
+                self.client.event("terminated", &Value::Null);
+            }
+        }
+    }
+
+    /// Asks the job, which answers at its stop. False if it runs.
+    pub fn ask(&self, asked: JobQuestion) -> bool {
+        let Some(commands) = &self.commands else {
+            return false;
+        };
+        self.shared.phase() == JobPhase::Stopped
+            && commands.send(MachineCommand::Ask(asked)).is_ok()
+    }
+
+    /// Gives the job a command. False if it does not stand.
+    pub fn send(&self, command: MachineCommand) -> bool {
+        let Some(commands) = &self.commands else {
+            return false;
+        };
+        self.shared.begins_to_run() && commands.send(command).is_ok()
+    }
+}

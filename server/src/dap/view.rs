@@ -1,0 +1,280 @@
+//! The job as it stands: a value that answers requests, so that no answer waits for a step.
+
+use std::path::{Path, PathBuf};
+
+use backstitch_job::report::{StepName, StepPart};
+use backstitch_job::run::StandingJob;
+use backstitch_job::session::{JobSession, StopPlace, value_text};
+use backstitch_job::template::schema::TemplateSchema;
+use serde_json::{Map, Value, json};
+
+use crate::jobs::words;
+
+/// The id of the frame of the step where the job stands. Others follow.
+const FIRST_FRAME: u64 = 1;
+
+/// A stop.
+#[derive(Debug, Default)]
+pub struct JobView {
+    pub frames: Vec<FrameView>,
+    /// Checkpoints to which a step back leads.
+    pub available: usize,
+    /// Reason of the failure where the job stands.
+    pub failure: Option<String>,
+    /// Lines that complete.
+    pub completions: Vec<String>,
+}
+
+/// A frame: the step where the job stands, those around it, the job, or a step that has run.
+#[derive(Debug)]
+pub struct FrameView {
+    pub id: u64,
+    pub name: String,
+    pub file: PathBuf,
+    pub line: u32,
+    /// The checkpoint before the step.
+    pub point: Option<usize>,
+    /// True for a step that has run.
+    pub has_run: bool,
+    pub scopes: Vec<ScopeView>,
+}
+
+/// Values of a frame, without secrets.
+#[derive(Debug)]
+pub struct ScopeView {
+    pub name: String,
+    pub values: Value,
+}
+
+impl JobView {
+    /// The job where it stands now. `place`: its file, and its line there.
+    pub fn of(session: &mut JobSession, place_of_job: &(PathBuf, u32)) -> JobView {
+        let root = session.job().repository().root.clone();
+        let mut frames = Vec::new();
+        let mut add = |name: String, step: Option<(&StepName, Option<usize>)>, scopes| {
+            let file = step.map_or_else(PathBuf::new, |(step, _)| own_file(&root, &step.file));
+            frames.push(FrameView {
+                id: FIRST_FRAME + frames.len() as u64,
+                name,
+                file,
+                line: step.map_or(0, |(step, _)| step.line),
+                point: step.and_then(|(_, point)| point),
+                has_run: false,
+                scopes,
+            });
+        };
+        let scopes = scopes(session);
+        let stop = session.stop().clone();
+        let place = |step: &StepName| point_of(session, step);
+        let here = match &stop {
+            StopPlace::Before(step) => Some((step.name.name.clone(), step.name.clone())),
+            StopPlace::Frozen(frozen) => {
+                let time = frozen.ran.as_secs();
+                let name = format!("{} (frozen after {time} s)", frozen.name.name);
+                Some((name, frozen.name.clone()))
+            }
+            StopPlace::Failed(name, _) => Some((format!("{} (failed)", name.name), name.clone())),
+            StopPlace::End => None,
+        };
+        let mut scopes = Some(scopes);
+        if let Some((shown, step)) = &here {
+            add(
+                shown.clone(),
+                Some((step, place(step))),
+                scopes.take().unwrap_or_default(),
+            );
+            // the composite actions around it
+            for depth in (1..step.path.len()).rev() {
+                let above = session.points().all().iter();
+                let mut above = above.filter(|point| point.step.path == step.path[..depth]);
+                if let Some(point) = above.next_back() {
+                    let around = &point.step;
+                    add(
+                        around.name.clone(),
+                        Some((around, place(around))),
+                        Vec::new(),
+                    );
+                }
+            }
+        }
+        let job = session.job();
+        let first = frames.len();
+        frames.push(FrameView {
+            id: FIRST_FRAME + first as u64,
+            name: job.job_name().name.clone(),
+            file: place_of_job.0.clone(),
+            line: place_of_job.1,
+            point: None,
+            has_run: false,
+            scopes: scopes.take().unwrap_or_default(),
+        });
+        add_ended(session, &root, &mut frames);
+        JobView {
+            available: session.points().available().len(),
+            failure: match &stop {
+                StopPlace::Failed(name, end) => {
+                    let reason = end.reason.as_deref().unwrap_or("it failed");
+                    Some(session.job().mask(&format!("{}: {reason}", name.name)))
+                }
+                StopPlace::Before(_) | StopPlace::Frozen(_) | StopPlace::End => None,
+            },
+            completions: words::completions(session),
+            frames,
+        }
+    }
+
+    pub fn frame(&self, id: u64) -> Option<&FrameView> {
+        self.frames.iter().find(|frame| frame.id == id)
+    }
+}
+
+/// Frames of the steps that have run, the newest first: each leads back to before it.
+fn add_ended(session: &JobSession, root: &Path, frames: &mut Vec<FrameView>) {
+    let available = session.points().available();
+    for (place, point) in available.iter().enumerate().rev() {
+        let state = point.live.canonical();
+        let values = ["env", "path", "steps"].map(|key| (key, masked(session.job(), &state[key])));
+        let scopes = values.map(|(key, values)| ScopeView {
+            name: scope_name(key).to_owned(),
+            values,
+        });
+        let attempt = match point.attempt {
+            1 => String::new(),
+            attempt => format!(", attempt {attempt}"),
+        };
+        frames.push(FrameView {
+            id: FIRST_FRAME + frames.len() as u64,
+            name: format!("{} (checkpoint {place}{attempt})", point.step.name),
+            file: own_file(root, &point.step.file),
+            line: point.step.line,
+            point: Some(place),
+            has_run: true,
+            scopes: scopes.into(),
+        });
+    }
+}
+
+/// The checkpoint before the last start of a step.
+fn point_of(session: &JobSession, step: &StepName) -> Option<usize> {
+    let mut all = session.points().available().iter();
+    all.rposition(|point| point.step.path == step.path && point.step.part == step.part)
+}
+
+/// Values at the place where the job stands.
+fn scopes(session: &mut JobSession) -> Vec<ScopeView> {
+    let mut all = vec![ScopeView {
+        name: "Step".to_owned(),
+        values: step_values(session),
+    }];
+    for name in TemplateSchema::of_steps().contexts {
+        let text = session.evaluate(&format!("toJSON({name})"));
+        let text = text.map(|text| value_text(&text)).unwrap_or_default();
+        let mut values: Value = serde_json::from_str(&text).unwrap_or_default();
+        if name == "secrets" {
+            hide(&mut values);
+        }
+        all.push(ScopeView {
+            name: scope_name(name).to_owned(),
+            values: masked(session.job(), &values),
+        });
+        if name == "env" {
+            let path = session.job().state().path.clone();
+            all.push(ScopeView {
+                name: scope_name("path").to_owned(),
+                values: masked(session.job(), &json!(path)),
+            });
+        }
+    }
+    all
+}
+
+/// The step where the job stands: its condition, and its script or action.
+fn step_values(session: &JobSession) -> Value {
+    let mut values = Map::new();
+    match session.stop() {
+        StopPlace::Before(step) => {
+            values.insert("id".to_owned(), json!(step.name.id));
+            values.insert("if".to_owned(), json!(step.step.condition));
+            let holds = match &step.holds {
+                Ok(holds) => json!(holds),
+                Err(reason) => json!(reason),
+            };
+            values.insert("runs".to_owned(), holds);
+            values.insert("attempt".to_owned(), json!(session.attempt()));
+        }
+        StopPlace::Failed(name, end) => {
+            values.insert("id".to_owned(), json!(name.id));
+            values.insert("reason".to_owned(), json!(end.reason));
+            values.insert("ms".to_owned(), json!(end.milliseconds));
+        }
+        StopPlace::Frozen(frozen) => {
+            values.insert("id".to_owned(), json!(frozen.name.id));
+            let processes = session
+                .job()
+                .processes()
+                .into_iter()
+                .map(|process| (process.pid.to_string(), json!(process.command)));
+            let processes: Map<String, Value> = processes.collect();
+            values.insert("processes".to_owned(), processes.into());
+        }
+        StopPlace::End => {}
+    }
+    values.insert(
+        "checkpoints".to_owned(),
+        json!(session.points().available().len()),
+    );
+    masked(session.job(), &values.into())
+}
+
+fn scope_name(context: &str) -> &str {
+    match context {
+        "path" => "PATH",
+        other => other,
+    }
+}
+
+/// Values without secrets: each text is masked.
+fn masked(job: &StandingJob, values: &Value) -> Value {
+    match values {
+        Value::String(text) => job.mask(text).into(),
+        Value::Array(all) => all.iter().map(|one| masked(job, one)).collect(),
+        Value::Object(all) => {
+            let all = all
+                .iter()
+                .map(|(name, one)| (job.mask(name), masked(job, one)));
+            Value::Object(all.collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => values.clone(),
+    }
+}
+
+fn hide(secrets: &mut Value) {
+    if let Value::Object(all) = secrets {
+        for (_, value) in all.iter_mut() {
+            *value = "***".into();
+        }
+    }
+}
+
+/// The user's own file of a step. The steps of a composite action are read from its copy in the run.
+pub fn own_file(root: &Path, file: &str) -> PathBuf {
+    let path = root.join(file);
+    let name = root.file_name().unwrap_or_default().to_string_lossy();
+    let copy = format!("/files/work/{name}/{name}/");
+    let own = file.split_once(&copy).map(|(_, rest)| root.join(rest));
+    own.filter(|own| own.is_file()).unwrap_or(path)
+}
+
+/// `before 'Build'`: the place in words.
+pub fn place_words(stop: &StopPlace) -> String {
+    match stop {
+        StopPlace::Before(step) => match step.name.part {
+            StepPart::Pre | StepPart::Main | StepPart::Post => {
+                format!("before '{}'", step.name.name)
+            }
+        },
+        StopPlace::Frozen(frozen) => format!("frozen in '{}'", frozen.name.name),
+        StopPlace::Failed(name, _) => format!("'{}' failed", name.name),
+        StopPlace::End => "at the end of the job".to_owned(),
+    }
+}
