@@ -178,8 +178,8 @@ fn breakpoints_stop_the_job() {
     talk.leave(&json!({"terminateDebuggee": true}));
 }
 
-/// Values of the place where the job stands can be seen and set; those of a step that has run are kept as they were. No message has a
-/// secret (U-07).
+/// Values of the place where the job stands can be seen and set; those of a step that has run are kept as they were. In all messages
+/// secrets show as names only, masked everywhere (U-07).
 #[test]
 fn u_07_values_are_seen_and_set_without_secrets() {
     let world = workflow(&job(STEPS));

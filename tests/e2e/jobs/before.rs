@@ -296,3 +296,19 @@ fn a_checkout_empties_what_is_no_repository() {
     let ran = run(&world, &[]);
     assert_eq!(ran.file("seen"), "a\nseen\na\nmine\nseen\n");
 }
+
+/// A checkout of another repository is listed before the first step, unless its directory is named.
+#[test]
+fn another_repository_of_a_checkout_is_listed() {
+    let steps = "- {uses: actions/checkout@v4, with: {repository: acme/other, path: other}}";
+    let world = workflow(&job(steps));
+    let listed = world.ok(["job", "list"]).stdout;
+    assert!(listed.contains("the repository acme/other"), "{listed}");
+    let all = told(&world.run(["job", "run", "ci.yml"]));
+    assert!(
+        all[0].contains("the repository acme/other (line 6) is absent"),
+        "{all:?}"
+    );
+    let named = ["job", "run", "ci.yml", "--action", "acme/other=."];
+    assert_eq!(told(&world.run(named)), Vec::<String>::new());
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::builtin::Builtin;
 use crate::contexts::{At, JobFacts};
 use crate::expr::Dict;
 use crate::repository::ProjectRepository;
@@ -80,6 +81,9 @@ impl<'a> ToolVersions<'a> {
         let FoundAction::Builtin(builtin) = self.sources.find(action) else {
             return None;
         };
+        if builtin == Builtin::Checkout {
+            return self.other_repository(&inputs);
+        }
         let host = &self.sources.host;
         // listed as absent already
         if !builtin.has_tool(host) {
@@ -89,6 +93,27 @@ impl<'a> ToolVersions<'a> {
         let inputs = found.key().1.clone();
         let look = || builtin.lacks_version(&action.git_ref, &inputs, host, self.repository);
         found.or_insert_with(look).clone()
+    }
+}
+
+impl ToolVersions<'_> {
+    /// The repository that a checkout wants and whose directory nobody has named.
+    fn other_repository(&self, inputs: &[(String, String)]) -> Option<String> {
+        let of = |wanted: &str| {
+            let found = inputs.iter().find(|(name, _)| name == wanted);
+            found
+                .map(|(_, value)| value.trim())
+                .filter(|value| !value.is_empty())
+        };
+        let name = of("repository")?;
+        if name.eq_ignore_ascii_case(&self.repository.full_name()) {
+            return None;
+        }
+        let git_ref = of("ref").unwrap_or_default();
+        let names = [format!("{name}@{git_ref}"), name.to_owned()];
+        let named = names.iter().filter_map(|name| self.sources.named.get(name));
+        let is_here = named.flatten().next().is_some();
+        (!is_here).then(|| format!("the repository {name}"))
     }
 }
 
