@@ -327,3 +327,41 @@ fn line_of_job(file: &Path, job: &str) -> u32 {
     let found = jobs.iter().find(|one| one.id.value == job);
     found.map_or(1, |one| one.id.range.start.line)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    /// The page has each argument of a launch, and no other.
+    #[test]
+    fn the_page_has_all_arguments() {
+        let page = include_str!("../../docs/dap.md");
+        let table = page.split("| argument | value |").nth(1);
+        let table = table.and_then(|rest| rest.split("\n\n").next());
+        let rows = table.expect("a table").lines().filter_map(|line| {
+            let cell = line.strip_prefix("| `")?.split(" | ").next()?;
+            Some(cell.split('`').step_by(2).filter(|name| !name.is_empty()))
+        });
+        let shown: BTreeSet<String> = rows.flatten().map(str::to_owned).collect();
+        let code = include_str!("launch.rs");
+        let fields = code.split("pub struct LaunchArguments {").nth(1);
+        let fields = fields.and_then(|rest| rest.split("\n}").next());
+        let fields = fields.expect("a type").lines().filter_map(|line| {
+            let line = line.trim().trim_start_matches("pub ");
+            let (name, _) = line.split_once(": ")?;
+            let is_name = name
+                .chars()
+                .all(|one| one.is_ascii_lowercase() || one == '_');
+            is_name.then(|| camel(name))
+        });
+        assert_eq!(shown, fields.collect());
+    }
+
+    fn camel(name: &str) -> String {
+        let mut parts = name.split('_');
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |all, part| {
+            all + &part[..1].to_uppercase() + &part[1..]
+        })
+    }
+}

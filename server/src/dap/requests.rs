@@ -61,7 +61,7 @@ pub fn receive(server: &mut DapServer, message: &[u8]) -> bool {
 /// Answers a request. False once the client has left.
 fn answer(server: &mut DapServer, request: &DapRequest) -> bool {
     let (number, command) = (request.number, request.command.clone());
-    if command != "initialize" && !server.is_initialized {
+    if !["initialize", "disconnect"].contains(&&*command) && !server.is_initialized {
         let reason = format!("{command} comes before initialize.");
         server.client.refuse(number, &command, &reason);
         return true;

@@ -1,5 +1,6 @@
 //! `backstitch dap`: a CI job in an editor, stepped forward and back.
 
+mod dialogues;
 mod talk;
 
 use serde_json::json;

@@ -134,6 +134,16 @@ impl DapTalk {
         format!("{}: {}", text("reason"), text("description"))
     }
 
+    /// Waits until the job stands, or has ended before.
+    pub fn stop_or_end(&mut self) {
+        let is_end = |message: &Value| message["event"] == "terminated";
+        if !self.all.iter().any(is_end) {
+            self.until("a stop", |message| {
+                message["event"] == "stopped" || is_end(message)
+            });
+        }
+    }
+
     /// Sends a request that moves the job. Returns its next stop.
     pub fn go(&mut self, command: &str) -> String {
         self.ok(command, &json!({"threadId": 1}));
@@ -209,6 +219,7 @@ impl DapTalk {
     pub fn leave(&mut self, arguments: &Value) {
         self.ok("disconnect", arguments);
         drop(self.stdin.take());
+        self.all.extend(self.messages.iter());
         assert!(self.child.wait().expect("an end").success());
     }
 }
