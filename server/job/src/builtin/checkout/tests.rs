@@ -529,6 +529,7 @@ fn pointers_of_large_files_are_refused_where_the_files_are_wanted() {
     );
     // no later step takes it for a whole tree
     assert_eq!(fixture.output("ls -A"), "");
+    checkout(&mut fixture, &[]);
     fixture.output("echo mine > own");
     refused(&mut fixture, &[("lfs", "true"), ("clean", "false")]);
     assert_eq!(fixture.output("test ! -e .git && cat own"), "mine");
