@@ -107,6 +107,7 @@ const EXAMPLES: &[&str] = &[
     "hook claude-code",
     "lsp",
     "mcp",
+    "dap",
     "completions bash",
     "scan",
 ];
