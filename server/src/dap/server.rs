@@ -81,12 +81,13 @@ impl DapServer {
                     let line = format!("This can reach out of the run: {line}");
                     self.client.say(&line);
                 }
-                driver.stop_on_entry =
-                    arguments.stop_on_entry.unwrap_or(true) || !launched.reaching.is_empty();
+                // nobody has seen these commands, so the job stands before its first step
+                let has_unseen = !launched.reaching.is_empty();
+                driver.stop_on_entry = arguments.stop_on_entry.unwrap_or(true) || has_unseen;
                 driver.job.clone_from(&launched.job);
                 driver.place = launched.place.clone();
                 driver.keep = launched.config.kept_points();
-                let driver = (!arguments.no_debug).then_some(driver);
+                let driver = (has_unseen || !arguments.no_debug).then_some(driver);
                 Box::new(move || machine::run(*launched, driver, &shared))
             }
             JobStart::Continued(continued) => {

@@ -283,3 +283,18 @@ fn a_job_runs_without_debugging() {
     assert_eq!(talk.end(), 1);
     assert_eq!(log(&world), "one\ntwo\n");
 }
+
+/// Commands that reach out and that nobody has seen are told before the first step, where the job stands, whatever the arguments say.
+#[test]
+fn unseen_commands_stop_the_job() {
+    let world = workflow(&job("- {name: One, run: 'true || git push'}"));
+    let mut talk = DapTalk::launch(&world, &json!({"noDebug": true, "stopOnEntry": false}));
+    talk.ok("configurationDone", &json!({}));
+    assert_eq!(talk.stop(), "entry: before 'One'");
+    assert!(
+        talk.output().contains("line 6: git push"),
+        "{}",
+        talk.output()
+    );
+    talk.leave(&json!({"terminateDebuggee": true}));
+}
