@@ -284,7 +284,7 @@ fn a_job_runs_without_debugging() {
     assert_eq!(log(&world), "one\ntwo\n");
 }
 
-/// Commands that reach out and that nobody has seen are told before the first step, where the job stands, whatever the arguments say.
+/// Commands that reach out and that nobody has seen are listed, and the job stands before its first step, whatever the arguments are.
 #[test]
 fn unseen_commands_stop_the_job() {
     let world = workflow(&job("- {name: One, run: 'true || git push'}"));
