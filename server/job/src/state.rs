@@ -86,6 +86,9 @@ pub struct JobState {
     /// The user's working tree, as the last checkout of it brought it.
     #[serde(default)]
     pub sources: Option<SourceTree>,
+    /// Times that a person has begun the job anew.
+    #[serde(default)]
+    pub restarts: u32,
 }
 
 /// Names of variables that another declaration concerns.

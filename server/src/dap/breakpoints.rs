@@ -1,29 +1,26 @@
-//! Breakpoints of a client: on lines, on names of steps, and on failures.
+//! Breakpoints of a client: on lines, on names of steps, on data, and on failures.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use backstitch_control::HitCondition;
 use backstitch_job::report::{StepName, StepPart};
-use dapts::{Breakpoint, FunctionBreakpoint, Source, SourceBreakpoint};
+use dapts::{Breakpoint, DataBreakpoint, FunctionBreakpoint, Source, SourceBreakpoint};
 use globset::{Glob, GlobMatcher};
 
-use super::steps::steps_of;
+use super::data::JobData;
+use super::failures::{FailureFilter, FailureKind};
+use super::steps::{FileStep, steps_of};
 use super::view::own_file;
-
-/// The filter of steps that fail.
-pub const FAILED: &str = "failed";
-
-/// The filter of steps that fail and have `continue-on-error`.
-pub const FAILED_BUT_CONTINUED: &str = "failed-but-continued";
 
 /// All breakpoints of a client.
 #[derive(Debug, Default)]
 pub struct ClientBreakpoints {
     of_lines: BTreeMap<PathBuf, Vec<JobBreakpoint>>,
     of_names: Vec<JobBreakpoint>,
-    /// Filters of failures that are on.
-    pub failures: Vec<String>,
+    of_data: Vec<JobBreakpoint>,
+    /// Failures at which the job stops.
+    pub failures: Vec<FailureFilter>,
     last_id: u64,
 }
 
@@ -42,13 +39,23 @@ struct JobBreakpoint {
 enum BreakpointPlace {
     Line(PathBuf, u32),
     Name(Box<GlobMatcher>),
+    Data(JobData),
+}
+
+/// A breakpoint as a client wants it. A place that there is not has a sentence about it.
+struct WantedBreakpoint<'a> {
+    place: Result<BreakpointPlace, String>,
+    condition: Option<&'a str>,
+    hit_condition: Option<&'a str>,
+    log: Option<&'a str>,
 }
 
 /// A breakpoint at a step where the job arrives.
 #[derive(Clone, Debug)]
 pub struct BreakpointArrival {
     pub id: u64,
-    pub is_of_name: bool,
+    /// The reason of a stop.
+    pub word: &'static str,
     /// An expression.
     pub condition: Option<String>,
     /// A text with expressions in braces, which is shown instead of a stop.
@@ -59,44 +66,27 @@ impl ClientBreakpoints {
     /// Replaces those of a file. The lines are from 1.
     pub fn set_lines(&mut self, file: &Path, wanted: &[SourceBreakpoint]) -> Vec<Breakpoint> {
         let steps = steps_of(file);
-        let mut kept = Vec::new();
-        let mut answers = Vec::new();
-        for one in wanted {
+        let wanted = wanted.iter().map(|one| {
+            let at = |step: &&FileStep| (step.first..=step.last).contains(&one.line);
             let step = steps.as_ref().map_err(Clone::clone).and_then(|steps| {
-                let at =
-                    |step: &&super::steps::FileStep| (step.first..=step.last).contains(&one.line);
                 let found = steps.iter().find(at);
                 found.ok_or_else(|| format!("Line {} is in no step.", one.line))
             });
-            let hit_condition = hit_condition(one.hit_condition.as_deref());
-            let id = self.next_id();
-            let answer = Breakpoint {
-                id: Some(id),
-                source: Some(source_of(file)),
-                line: Some(one.line),
-                ..Breakpoint::default()
+            let place = step.map(|step| BreakpointPlace::Line(file.to_owned(), step.first));
+            let wanted = WantedBreakpoint {
+                place,
+                condition: one.condition.as_deref(),
+                hit_condition: one.hit_condition.as_deref(),
+                log: one.log_message.as_deref(),
             };
-            answers.push(match (step, hit_condition) {
-                (Ok(step), Ok(hit_condition)) => {
-                    kept.push(JobBreakpoint {
-                        id,
-                        place: BreakpointPlace::Line(file.to_owned(), step.first),
-                        condition: text(one.condition.as_deref()),
-                        hit_condition,
-                        log: text(one.log_message.as_deref()),
-                        hits: 0,
-                    });
-                    Breakpoint {
-                        verified: true,
-                        line: Some(step.first),
-                        ..answer
-                    }
-                }
-                (Err(reason), _) | (_, Err(reason)) => Breakpoint {
-                    message: Some(reason),
-                    ..answer
-                },
-            });
+            (one.line, wanted)
+        });
+        let (lines, wanted): (Vec<u32>, Vec<WantedBreakpoint>) = wanted.unzip();
+        let earlier = self.of_lines.remove(file).unwrap_or_default();
+        let (kept, mut answers) = self.replaced(earlier, wanted);
+        for (answer, line) in answers.iter_mut().zip(lines) {
+            answer.source = Some(source_of(file));
+            answer.line = answer.line.or(Some(line));
         }
         self.of_lines.insert(file.to_owned(), kept);
         answers
@@ -104,33 +94,105 @@ impl ClientBreakpoints {
 
     /// Replaces those on names, ids and patterns of steps.
     pub fn set_names(&mut self, wanted: &[FunctionBreakpoint]) -> Vec<Breakpoint> {
-        self.of_names.clear();
-        let mut answers = Vec::new();
-        for one in wanted {
-            let id = self.next_id();
+        let wanted = wanted.iter().map(|one| {
             let pattern = Glob::new(&one.name).map_err(|error| format!("{}: {error}", one.name));
-            let hit_condition = hit_condition(one.hit_condition.as_deref());
-            let mut answer = Breakpoint {
-                id: Some(id),
+            WantedBreakpoint {
+                place: pattern.map(|one| BreakpointPlace::Name(Box::new(one.compile_matcher()))),
+                condition: one.condition.as_deref(),
+                hit_condition: one.hit_condition.as_deref(),
+                log: None,
+            }
+        });
+        let wanted = wanted.collect();
+        let earlier = std::mem::take(&mut self.of_names);
+        let (kept, answers) = self.replaced(earlier, wanted);
+        self.of_names = kept;
+        answers
+    }
+
+    /// Replaces those on data.
+    pub fn set_data(&mut self, wanted: &[DataBreakpoint]) -> Vec<Breakpoint> {
+        let wanted = wanted.iter().map(|one| WantedBreakpoint {
+            place: JobData::parse(&one.data_id).map(BreakpointPlace::Data),
+            condition: one.condition.as_deref(),
+            hit_condition: one.hit_condition.as_deref(),
+            log: None,
+        });
+        let wanted = wanted.collect();
+        let earlier = std::mem::take(&mut self.of_data);
+        let (kept, answers) = self.replaced(earlier, wanted);
+        self.of_data = kept;
+        answers
+    }
+
+    /// Breakpoints in place of earlier ones, and an answer for each. An equal one keeps its number and its hits: a client sends all of
+    /// a file when one of them changes.
+    fn replaced(
+        &mut self,
+        mut earlier: Vec<JobBreakpoint>,
+        wanted: Vec<WantedBreakpoint>,
+    ) -> (Vec<JobBreakpoint>, Vec<Breakpoint>) {
+        let mut kept = Vec::new();
+        let answers = wanted.into_iter().map(|one| {
+            let hit_condition = text(one.hit_condition).map(|text| text.parse()).transpose();
+            let (place, hit_condition) = match (one.place, hit_condition) {
+                (Ok(place), Ok(hit_condition)) => (place, hit_condition),
+                (Err(reason), _) | (_, Err(reason)) => {
+                    return Breakpoint {
+                        id: Some(self.next_id()),
+                        message: Some(reason),
+                        ..Breakpoint::default()
+                    };
+                }
+            };
+            let new = JobBreakpoint {
+                id: 0,
+                place,
+                condition: text(one.condition),
+                hit_condition,
+                log: text(one.log),
+                hits: 0,
+            };
+            let known = earlier.iter().position(|known| known.is_as(&new));
+            let one = match known {
+                Some(place) => earlier.swap_remove(place),
+                None => JobBreakpoint {
+                    id: self.next_id(),
+                    ..new
+                },
+            };
+            let answer = Breakpoint {
+                id: Some(one.id),
+                verified: true,
+                line: one.place.line(),
                 ..Breakpoint::default()
             };
-            match (pattern, hit_condition) {
-                (Ok(pattern), Ok(hit_condition)) => {
-                    self.of_names.push(JobBreakpoint {
-                        id,
-                        place: BreakpointPlace::Name(Box::new(pattern.compile_matcher())),
-                        condition: text(one.condition.as_deref()),
-                        hit_condition,
-                        log: None,
-                        hits: 0,
-                    });
-                    answer.verified = true;
-                }
-                (Err(reason), _) | (_, Err(reason)) => answer.message = Some(reason),
-            }
-            answers.push(answer);
-        }
-        answers
+            kept.push(one);
+            answer
+        });
+        let answers = answers.collect();
+        (kept, answers)
+    }
+
+    /// Data that is watched, with the ids of its breakpoints.
+    pub fn data(&self) -> Vec<(u64, JobData)> {
+        let all = self.of_data.iter().filter_map(|one| match &one.place {
+            BreakpointPlace::Data(data) => Some((one.id, data.clone())),
+            BreakpointPlace::Line(..) | BreakpointPlace::Name(_) => None,
+        });
+        all.collect()
+    }
+
+    /// A breakpoint as if the job had arrived at it.
+    pub fn arrival(&self, id: u64) -> Option<BreakpointArrival> {
+        self.all()
+            .find(|one| one.id == id)
+            .map(JobBreakpoint::arrival)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &JobBreakpoint> {
+        let lines = self.of_lines.values().flatten();
+        lines.chain(&self.of_names).chain(&self.of_data)
     }
 
     /// True where a step within a composite action may have one.
@@ -146,34 +208,33 @@ impl ClientBreakpoints {
                 .any(|(file, all)| is_of_action(file) && !all.is_empty())
     }
 
-    /// True if there is one that may stop the job before a step.
+    /// True if something may stop the job before a step, or after one that succeeds.
     pub fn may_stop(&self) -> bool {
-        !self.of_names.is_empty() || self.of_lines.values().any(|all| !all.is_empty())
+        let is_of_failed_steps = |one: &FailureFilter| match one.kind {
+            FailureKind::Failed | FailureKind::FailedButContinued => true,
+            FailureKind::AbsentAction | FailureKind::ErrorCommand => false,
+        };
+        self.all().next().is_some() || !self.failures.iter().all(is_of_failed_steps)
     }
 
     /// Those at a step. `root`: the directory of its file's path.
     pub fn at(&self, step: &StepName, root: &Path) -> Vec<BreakpointArrival> {
         let file = own_file(root, &step.file);
-        let all = self.of_lines.values().flatten().chain(&self.of_names);
-        let here = all.filter(|one| match &one.place {
+        let here = self.all().filter(|one| match &one.place {
             BreakpointPlace::Line(of, line) => *of == file && *line == step.line,
             BreakpointPlace::Name(pattern) => is_named(pattern, step),
+            BreakpointPlace::Data(_) => false,
         });
-        here.map(|one| BreakpointArrival {
-            id: one.id,
-            is_of_name: matches!(one.place, BreakpointPlace::Name(_)),
-            condition: one.condition.clone(),
-            log: one.log.clone(),
-        })
-        .collect()
+        here.map(JobBreakpoint::arrival).collect()
     }
 
     /// Counts an arrival at which the condition held. True if the breakpoint acts.
     pub fn hit(&mut self, id: u64) -> bool {
-        let mut all = self.of_lines.values_mut().flatten();
-        let found = all.find(|one| one.id == id);
-        let found = found.or_else(|| self.of_names.iter_mut().find(|one| one.id == id));
-        let Some(one) = found else { return false };
+        let lines = self.of_lines.values_mut().flatten();
+        let mut all = lines.chain(&mut self.of_names).chain(&mut self.of_data);
+        let Some(one) = all.find(|one| one.id == id) else {
+            return false;
+        };
         one.hits += 1;
         one.hit_condition
             .is_none_or(|condition| condition.acts_at(one.hits))
@@ -185,14 +246,54 @@ impl ClientBreakpoints {
     }
 }
 
+impl BreakpointPlace {
+    fn line(&self) -> Option<u32> {
+        match self {
+            BreakpointPlace::Line(_, line) => Some(*line),
+            BreakpointPlace::Name(_) | BreakpointPlace::Data(_) => None,
+        }
+    }
+
+    fn is_as(&self, other: &BreakpointPlace) -> bool {
+        match (self, other) {
+            (BreakpointPlace::Line(file, line), BreakpointPlace::Line(of, at)) => {
+                file == of && line == at
+            }
+            (BreakpointPlace::Name(one), BreakpointPlace::Name(other)) => {
+                one.glob() == other.glob()
+            }
+            (BreakpointPlace::Data(one), BreakpointPlace::Data(other)) => one == other,
+            _ => false,
+        }
+    }
+}
+
+impl JobBreakpoint {
+    /// True if both stop a job at the same times.
+    fn is_as(&self, other: &JobBreakpoint) -> bool {
+        self.place.is_as(&other.place)
+            && self.condition == other.condition
+            && self.hit_condition == other.hit_condition
+            && self.log == other.log
+    }
+
+    fn arrival(&self) -> BreakpointArrival {
+        BreakpointArrival {
+            id: self.id,
+            word: match self.place {
+                BreakpointPlace::Line(..) => "breakpoint",
+                BreakpointPlace::Name(_) => "function breakpoint",
+                BreakpointPlace::Data(_) => "data breakpoint",
+            },
+            condition: self.condition.clone(),
+            log: self.log.clone(),
+        }
+    }
+}
+
 /// True for a step by its name or its id. Its post has the name `Post …` alone.
 fn is_named(pattern: &GlobMatcher, step: &StepName) -> bool {
     pattern.is_match(&step.name) || step.part == StepPart::Main && pattern.is_match(&step.id)
-}
-
-fn hit_condition(text: Option<&str>) -> Result<Option<HitCondition>, String> {
-    let text = text.map(str::trim).filter(|text| !text.is_empty());
-    text.map(str::parse).transpose()
 }
 
 fn text(text: Option<&str>) -> Option<String> {

@@ -1,8 +1,10 @@
 //! Answers that need the job: lines of the console, expressions, and new values.
 
-use backstitch_job::session::{JobSession, value_text};
+use backstitch_job::session::{JobSession, StopPlace, value_text};
+use backstitch_job::state::StepOutcome;
 use serde_json::{Value, json};
 
+use super::changes::{SourceText, changes_of, content_of};
 use super::shared::SharedJob;
 use crate::jobs::launch::announcement::added_lines;
 use crate::jobs::words::{StepAnswer, execute};
@@ -20,6 +22,39 @@ pub enum JobQuestion {
         text: String,
     },
     Set(NewValue),
+    Source {
+        request: i64,
+        source: SourceText,
+    },
+    /// Files that a step changed: the one before which a checkpoint is, or the last one.
+    Changes {
+        request: i64,
+        point: Option<usize>,
+    },
+}
+
+impl JobQuestion {
+    /// The number of the request, and the name of its answer.
+    pub fn request(&self) -> (i64, &'static str) {
+        match self {
+            JobQuestion::Line { request, .. } | JobQuestion::Expression { request, .. } => {
+                (*request, "evaluate")
+            }
+            JobQuestion::Set(new) => (new.request, new.command),
+            JobQuestion::Source { request, .. } => (*request, "source"),
+            JobQuestion::Changes { request, .. } => (*request, "backstitchChanges"),
+        }
+    }
+
+    /// True if the answer may change the job.
+    pub fn may_change(&self) -> bool {
+        match self {
+            JobQuestion::Line { .. } | JobQuestion::Set(_) => true,
+            JobQuestion::Expression { .. }
+            | JobQuestion::Source { .. }
+            | JobQuestion::Changes { .. } => false,
+        }
+    }
 }
 
 /// A new value of a variable.
@@ -27,10 +62,8 @@ pub enum JobQuestion {
 pub struct NewValue {
     pub request: i64,
     pub command: &'static str,
-    /// The context, and the keys to its part.
-    pub scope: String,
+    /// The context, the keys to a part of it, and the name there.
     pub keys: Vec<String>,
-    pub name: String,
     pub value: String,
 }
 
@@ -58,19 +91,32 @@ pub fn answer(
     shared: &SharedJob,
     asked: &JobQuestion,
 ) -> (JobAnswer, AfterAnswer) {
-    let (request, command, (result, answered)) = match asked {
-        JobQuestion::Line { request, text } => (*request, "evaluate", line(session, shared, text)),
-        JobQuestion::Expression { request, text } => {
-            let result = expression(session, shared, text);
-            (*request, "evaluate", (result, AfterAnswer::Stays))
-        }
+    let (request, command) = asked.request();
+    let stays = |result| (result, AfterAnswer::Stays);
+    let (result, answered) = match asked {
+        JobQuestion::Line { text, .. } => shared.asking(request, || line(session, shared, text)),
+        JobQuestion::Expression { text, .. } => stays(expression(session, shared, text)),
         JobQuestion::Set(new) => {
+            let was = session.stop().clone();
             let set = set(session, new);
-            let result = set.map(|()| {
-                let shown = session.job().mask(&new.value);
-                json!({"value": shown, "variablesReference": 0})
-            });
-            (new.request, new.command, (result, AfterAnswer::Stays))
+            let shown = session.job().mask(&new.value);
+            let result = set.map(|()| json!({"value": shown, "variablesReference": 0}));
+            let has_moved = matches!(was, StopPlace::Failed(..))
+                && !matches!(session.stop(), StopPlace::Failed(..));
+            let answered = if has_moved {
+                AfterAnswer::Moved
+            } else {
+                AfterAnswer::Stays
+            };
+            (result, answered)
+        }
+        JobQuestion::Source { source, .. } => {
+            let content = content_of(session, source);
+            stays(content.map(|content| json!({"content": content})))
+        }
+        JobQuestion::Changes { point, .. } => {
+            let number = |source| shared.source_number(source);
+            stays(changes_of(session, *point, number))
         }
     };
     let reply = JobAnswer {
@@ -138,14 +184,30 @@ fn inner(text: &str) -> &str {
 }
 
 fn set(session: &mut JobSession, new: &NewValue) -> Result<(), String> {
-    match (new.scope.as_str(), new.keys.as_slice()) {
-        ("env", []) => session.set_variable(&new.name, &new.value),
-        ("steps", [step, outputs]) if outputs == "outputs" => {
-            session.set_output(step, &new.name, &new.value)
+    let keys: Vec<&str> = new.keys.iter().map(String::as_str).collect();
+    match keys.as_slice() {
+        ["env", name] => session.set_variable(name, &new.value),
+        ["steps", step, "outputs", name] => session.set_output(step, name, &new.value),
+        ["steps", step, "outcome" | "conclusion"] => {
+            match session.stop() {
+                StopPlace::Failed(name, _) if name.id == *step => {}
+                _ => {
+                    return Err(format!(
+                        "The job does not stand at a failure of {step}: the result of a step can be set there alone."
+                    ));
+                }
+            }
+            session.set_outcome(outcome_of(&new.value)?)
         }
-        (scope, _) => Err(format!(
-            "{scope} {} is read-only: variables of env and outputs of steps can be set.",
-            new.name
+        ["job", "status"] => session.set_outcome(outcome_of(&new.value)?),
+        keys => Err(format!(
+            "{} is read-only: variables of env, outputs of steps, and the result of a step that failed can be set.",
+            keys.join(".")
         )),
     }
+}
+
+fn outcome_of(text: &str) -> Result<StepOutcome, String> {
+    StepOutcome::parse(text)
+        .ok_or_else(|| format!("{text}: write success, failure, cancelled or skipped."))
 }

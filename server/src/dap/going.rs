@@ -3,14 +3,17 @@
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use backstitch_job::session::{Forward, JobSession, StopPlace};
-use backstitch_job::state::StepOutcome;
+use backstitch_job::session::{Forward, JobSession, Restored, StopPlace};
 
-use super::breakpoints::{BreakpointArrival, FAILED, FAILED_BUT_CONTINUED};
+use super::breakpoints::BreakpointArrival;
+use super::changes::attempt_at;
+use super::data::{DataBefore, JobData, changes_file, value_changed};
+use super::failures::{StepFacts, StopFailure};
 use super::shared::{SharedJob, StopReason};
 use super::view::own_file;
 
-/// Goes on until the way ends, a breakpoint acts, a step fails, or the client pauses. None: the job has come to its end on the way.
+/// Goes on until the way ends, a breakpoint acts, something fails, or the client pauses. None: the job has come to its end on the
+/// way.
 pub fn go(
     session: &mut JobSession,
     shared: &SharedJob,
@@ -19,82 +22,143 @@ pub fn go(
     let depth = depth_of(session.stop());
     loop {
         let step = one_step(shared, way);
+        let watched = shared.breakpoints().data();
+        let before = (!watched.is_empty()).then(|| DataBefore::of(session));
+        *shared.step_facts() = StepFacts::default();
         session.forward(step)?;
-        let kept = session.keep();
-        kept?;
+        session.keep()?;
         if shared.is_leaving() {
             return run_out(session);
         }
-        match session.stop().clone() {
-            StopPlace::Frozen(_) => return Ok(Some(StopReason::of("pause"))),
-            StopPlace::End => return Ok(None),
-            StopPlace::Failed(_, end) => {
-                let continued = end.conclusion == StepOutcome::Success;
-                let filter = if continued {
-                    FAILED_BUT_CONTINUED
-                } else {
-                    FAILED
-                };
-                if shared
-                    .breakpoints()
-                    .failures
-                    .iter()
-                    .any(|one| one == filter)
-                {
-                    return Ok(Some(StopReason::of("exception")));
-                }
+        if let StopPlace::Frozen(_) = session.stop() {
+            return Ok(Some(StopReason::of("pause")));
+        }
+        if let Some(failure) = failure_here(session, shared) {
+            return Ok(Some(StopReason::failed(failure)));
+        }
+        let changed = before.map(|before| before.changed(session, &watched));
+        if let Some(reason) = data_stop(session, shared, &changed.unwrap_or_default()) {
+            return Ok(Some(reason));
+        }
+        let StopPlace::Before(step) = session.stop() else {
+            if let StopPlace::End = session.stop() {
+                return Ok(None);
             }
-            StopPlace::Before(step) => {
-                if shared.pauses.swap(false, Ordering::SeqCst) {
-                    return Ok(Some(StopReason::of("pause")));
-                }
-                let root = session.job().repository().root.clone();
-                let arrivals = shared.breakpoints().at(&step.name, &root);
-                if let Some(reason) = act(session, shared, &arrivals) {
-                    return Ok(Some(reason));
-                }
-                let is_there = match way {
-                    Forward::Over => step.depth() <= depth,
-                    Forward::Into => true,
-                    Forward::Out => step.depth() < depth,
-                    Forward::On => false,
-                };
-                if is_there {
-                    return Ok(Some(StopReason::of("step")));
-                }
-            }
+            // a failure at which the client does not stop
+            continue;
+        };
+        let step = step.clone();
+        if shared.pauses.swap(false, Ordering::SeqCst) {
+            return Ok(Some(StopReason::of("pause")));
+        }
+        let root = session.job().repository().root.clone();
+        let arrivals = shared.breakpoints().at(&step.name, &root);
+        if let Some(reason) = act(session, shared, &arrivals) {
+            return Ok(Some(reason));
+        }
+        let is_there = match way {
+            Forward::Over => step.depth() <= depth,
+            Forward::Into => true,
+            Forward::Out => step.depth() < depth,
+            Forward::On => false,
+        };
+        if is_there {
+            return Ok(Some(StopReason::of("step")));
         }
     }
 }
 
-/// Goes back to the newest earlier checkpoint at which a breakpoint acts, or to the first one. Returns the words of the last restore.
+/// The failure at which the client wants to stop here.
+fn failure_here(session: &mut JobSession, shared: &SharedJob) -> Option<StopFailure> {
+    let failures = StopFailure::at(session.stop(), &shared.step_facts());
+    let filters = shared.breakpoints().failures.clone();
+    failures.into_iter().find(|failure| {
+        let mut of_kind = filters.iter().filter(|one| one.kind == failure.kind);
+        of_kind.any(|one| holds(session, shared, one.condition.as_deref()))
+    })
+}
+
+/// The stop after a step that changed watched data.
+fn data_stop(
+    session: &mut JobSession,
+    shared: &SharedJob,
+    changed: &[(u64, String)],
+) -> Option<StopReason> {
+    let arrivals = changed.iter();
+    let arrivals = arrivals.filter_map(|(id, _)| shared.breakpoints().arrival(*id));
+    let arrivals: Vec<BreakpointArrival> = arrivals.collect();
+    let mut reason = act(session, shared, &arrivals)?;
+    let sentences = changed.iter().filter(|(id, _)| reason.hit.contains(id));
+    let sentences: Vec<&str> = sentences.map(|(_, text)| text.as_str()).collect();
+    reason.text = Some(session.job().mask(&sentences.join("; ")));
+    Some(reason)
+}
+
+/// Goes back to the newest earlier checkpoint at which a breakpoint acts, or after which watched data changed, or to the first one.
 pub fn reverse(
     session: &mut JobSession,
     shared: &SharedJob,
-) -> Result<(usize, Option<StopReason>), String> {
+) -> Result<(Restored, StopReason), String> {
     let root = session.job().repository().root.clone();
+    let watched = shared.breakpoints().data();
     let count = session.points().available().len();
-    for place in (1..count).rev() {
+    for place in (0..count).rev() {
+        let changed = data_changed_after(session, &watched, place);
         let step = session.points().all()[place].step.clone();
-        let arrivals = shared.breakpoints().at(&step, &root);
-        if arrivals.is_empty() {
+        let mut arrivals = shared.breakpoints().at(&step, &root);
+        arrivals.retain(|one| one.log.is_none());
+        if changed.is_empty() && arrivals.is_empty() {
             continue;
         }
-        session.restore(place)?;
-        let holds =
-            |one: &&BreakpointArrival| one.log.is_none() && condition_holds(session, shared, one);
-        let mut arrivals = arrivals.iter();
-        let hit = arrivals.find(holds);
-        if let Some(one) = hit {
+        let restored = session.restore(place)?;
+        let of_data = changed
+            .iter()
+            .filter_map(|(id, _)| shared.breakpoints().arrival(*id));
+        arrivals.extend(of_data);
+        let mut hit = arrivals.iter();
+        if let Some(one) = hit.find(|one| holds(session, shared, one.condition.as_deref())) {
+            let sentence = changed.iter().find(|(id, _)| *id == one.id);
             let reason = StopReason {
-                word: word_of(one),
                 hit: vec![one.id],
+                text: sentence.map(|(_, text)| session.job().mask(text)),
+                ..StopReason::of(one.word)
             };
-            return Ok((place, Some(reason)));
+            return Ok((restored, reason));
         }
     }
-    session.restore(0)?;
-    Ok((0, None))
+    session
+        .restore(0)
+        .map(|restored| (restored, StopReason::of("step")))
+}
+
+/// Watched data that the step after a checkpoint changed, with a sentence about each.
+fn data_changed_after(
+    session: &JobSession,
+    watched: &[(u64, JobData)],
+    place: usize,
+) -> Vec<(u64, String)> {
+    if watched.is_empty() {
+        return Vec::new();
+    }
+    let points = session.points().all();
+    let was = points[place].live.canonical();
+    let next = points.get(place + 1);
+    let is = next.map_or_else(
+        || session.job().live().canonical(),
+        |point| point.live.canonical(),
+    );
+    let attempt = attempt_at(session, Some(place));
+    let changed = watched.iter().filter_map(|(id, data)| {
+        let sentence = match data {
+            JobData::Value(_) => value_changed(data, data.value_in(&was), data.value_in(&is))?,
+            JobData::File(path) => {
+                let attempt = attempt.filter(|one| changes_file(session, one, path))?;
+                format!("'{}' changed {path}", attempt.step.name)
+            }
+        };
+        Some((*id, sentence))
+    });
+    changed.collect()
 }
 
 /// Runs the rest of the job without a stop: a client has asked for its end.
@@ -127,7 +191,8 @@ fn act(
     let mut hit = Vec::new();
     let mut word = "breakpoint";
     for one in arrivals {
-        if !condition_holds(session, shared, one) || !shared.breakpoints().hit(one.id) {
+        let condition = one.condition.as_deref();
+        if !holds(session, shared, condition) || !shared.breakpoints().hit(one.id) {
             continue;
         }
         if let Some(log) = &one.log {
@@ -135,30 +200,24 @@ fn act(
             shared.client.say(&text);
             continue;
         }
-        word = word_of(one);
+        word = one.word;
         hit.push(one.id);
     }
-    (!hit.is_empty()).then_some(StopReason { word, hit })
-}
-
-fn word_of(one: &BreakpointArrival) -> &'static str {
-    if one.is_of_name {
-        "function breakpoint"
-    } else {
-        "breakpoint"
-    }
+    (!hit.is_empty()).then(|| StopReason {
+        hit,
+        ..StopReason::of(word)
+    })
 }
 
 /// A condition with an error holds: a breakpoint that nobody hears of would be lost.
-fn condition_holds(session: &mut JobSession, shared: &SharedJob, one: &BreakpointArrival) -> bool {
-    let Some(condition) = &one.condition else {
+fn holds(session: &mut JobSession, shared: &SharedJob, condition: Option<&str>) -> bool {
+    let Some(condition) = condition else {
         return true;
     };
     session.evaluate(condition).map_or_else(
         |error| {
-            shared
-                .client
-                .say(&format!("The condition {condition} has an error: {error}"));
+            let text = format!("The condition {condition} has an error: {error}");
+            shared.client.say(&session.job().mask(&text));
             true
         },
         |value| value.is_truthy(),

@@ -18,8 +18,8 @@ use backstitch_job::workflow;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::client::DapClient;
 use super::report::ClientReport;
+use super::shared::SharedJob;
 use crate::jobs::launch::announcement::{line_of, unseen, warnings};
 use crate::jobs::launch::choice::with_only_job;
 use crate::jobs::launch::{JobLaunch, LaunchNames, LaunchedWorkflow, supervisor, take_run};
@@ -84,6 +84,8 @@ pub struct LaunchArguments {
     /// True where none is given.
     pub stop_on_entry: Option<bool>,
     #[serde(default)]
+    pub stop_at_end: bool,
+    #[serde(default)]
     pub no_debug: bool,
 }
 
@@ -97,6 +99,8 @@ pub struct LaunchedRun {
     pub config: Config,
     /// Commands that reach out and that the user has not seen.
     pub reaching: Vec<String>,
+    /// True if some of them are in jobs that run before it.
+    pub reaches_before: bool,
 }
 
 impl LaunchArguments {
@@ -115,9 +119,10 @@ impl LaunchArguments {
     /// The run of a workflow, with one job that is stepped through.
     pub fn launch(
         &self,
-        client: &DapClient,
+        shared: &Arc<SharedJob>,
         workspace: Option<&Path>,
     ) -> Result<LaunchedRun, String> {
+        let client = &shared.client;
         let file = self.workflow.clone().ok_or_else(|| {
             "The configuration names no workflow: \"workflow\": \".github/workflows/ci.yml\"."
                 .to_owned()
@@ -141,7 +146,7 @@ impl LaunchArguments {
         let config = config_of(&repository);
         let root = repository.root.clone();
         let job = launched.args.job.clone().unwrap_or_default();
-        let report = ClientReport::new(client.clone(), &root, Some(job.clone()));
+        let report = ClientReport::new(shared, &root, Some(job.clone()));
         let report: Arc<Mutex<dyn RunReport>> = Arc::new(Mutex::new(report));
         let setup = launched
             .setup(repository, &config, report)
@@ -151,8 +156,10 @@ impl LaunchArguments {
             client.say(&format!("warning: {warning}"));
         }
         let mut reaching = Vec::new();
+        let mut reaches_before = false;
         for (listing, seen) in unseen(&setup, &listings) {
             let lines = listing.reaching.iter().map(line_of);
+            reaches_before |= listing.id != job;
             reaching.extend(lines.map(|line| format!("{}: {line}", listing.id)));
             // they are shown before the first step, where a debugger stands
             seen.add(&listing.reaching);
@@ -168,6 +175,7 @@ impl LaunchArguments {
             job,
             config,
             reaching,
+            reaches_before,
         })
     }
 
@@ -289,7 +297,7 @@ pub struct ContinuedRun {
 impl AttachArguments {
     pub fn take(
         &self,
-        client: &DapClient,
+        shared: &Arc<SharedJob>,
         workspace: Option<&Path>,
     ) -> Result<ContinuedRun, String> {
         let directory = match workspace {
@@ -301,7 +309,7 @@ impl AttachArguments {
         let named = self.run.as_deref().unwrap_or("last");
         let (entry, taken) = take_run(named, root).map_err(|error| words(&error))?;
         let said = |error: std::io::Error| error.to_string();
-        let report = ClientReport::new(client.clone(), root, None);
+        let report = ClientReport::new(shared, root, None);
         let file = entry.record.as_ref().map(|record| record.workflow.clone());
         let file = root.join(file.unwrap_or_default());
         Ok(ContinuedRun {

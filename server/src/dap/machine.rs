@@ -6,17 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use backstitch_job::report::{JobEnd, JobName};
 use backstitch_job::run::{EarlyEnd, JobDriver, JobRun, StandingJob, WorkflowAdditions};
-use backstitch_job::session::{Forward, JobSession, PointChoice, Restored, StopPlace};
+use backstitch_job::session::{Forward, JobSession, PointChoice, Restored, StopPlace, restart};
 use backstitch_job::state::StepOutcome;
 use dapts::OutputEventCategory;
 use serde_json::{Value, json};
 
 use super::evaluate::{AfterAnswer, JobQuestion, answer};
+use super::failures::{StepFacts, StopFailure};
 use super::going::{go, point_at, reverse, run_out};
 use super::launch::{ContinuedRun, LaunchedRun};
-use super::report::JOB_THREAD;
-use super::shared::{SharedJob, StopReason};
-use super::view::{JobView, place_words};
+use super::progress::ShownProgress;
+use super::shared::{JOB_THREAD, SharedJob, StopReason};
+use super::view::{JobView, own_file, place_words};
 use crate::jobs::launch::announcement::added_lines;
 use crate::jobs::words::restored_text;
 
@@ -28,7 +29,9 @@ pub enum MachineCommand {
     Back(usize),
     Reverse,
     /// To a checkpoint.
-    Restore(usize, &'static str),
+    Restore(usize),
+    /// To the beginning, as a further attempt.
+    Restart,
     /// To the step at a line: back to its checkpoint, or ahead.
     Goto(PathBuf, u32),
     /// A line of the console, an expression, or a new value.
@@ -45,6 +48,7 @@ pub struct ClientDriver {
     pub place: (PathBuf, u32),
     pub keep: usize,
     pub stop_on_entry: bool,
+    pub stop_at_end: bool,
 }
 
 impl JobDriver for ClientDriver {
@@ -102,57 +106,68 @@ impl ClientDriver {
             MachineCommand::Go(_) if matches!(session.stop(), StopPlace::End) => return Ok(false),
             MachineCommand::Go(way) => return self.forward(session, way, agreed),
             MachineCommand::Back(steps) => {
-                let restored = session.back(steps);
-                self.went_back(session, restored, "step")?;
+                let restored = self.restoring(|| session.back(steps));
+                self.went_back(session, restored, &StopReason::of("step"))?;
             }
-            MachineCommand::Restore(place, reason) => {
-                let restored = session.restore(place);
-                self.went_back(session, restored, reason)?;
+            MachineCommand::Restore(place) => {
+                let restored = self.restoring(|| session.restore(place));
+                self.went_back(session, restored, &StopReason::of("restart"))?;
             }
-            MachineCommand::Reverse => {
-                let went = reverse(session, &self.shared);
-                session.keep()?;
-                let (reason, text) = match went {
-                    Ok((_, reason)) => (reason.unwrap_or_else(|| StopReason::of("step")), None),
-                    Err(error) => (StopReason::of("step"), Some(error)),
-                };
-                self.stopped(session, &reason, text);
-            }
+            MachineCommand::Reverse => match self.restoring(|| reverse(session, &self.shared)) {
+                Ok((restored, reason)) => self.went_back(session, Ok(restored), &reason)?,
+                Err(error) => self.went_back(session, Err(error), &StopReason::of("step"))?,
+            },
+            MachineCommand::Restart => match self.restoring(|| restart(session)).transpose() {
+                Some(restored) => self.went_back(session, restored, &StopReason::of("restart"))?,
+                None => self.stopped(session, &StopReason::of("restart"), None),
+            },
             MachineCommand::Goto(file, line) => {
                 let went = self.go_to(session, &file, line);
                 session.keep()?;
                 self.stopped(session, &StopReason::of("goto"), went.err());
             }
-            MachineCommand::Ask(asked) => {
-                let changes = !matches!(asked, JobQuestion::Expression { .. });
-                if changes {
-                    self.shared.runs();
-                }
-                let (reply, answered) = answer(session, &self.shared, &asked);
-                session.keep()?;
-                if changes && matches!(answered, AfterAnswer::Stays) {
-                    self.publish(session);
-                    self.shared.stands();
-                }
-                let client = &self.shared.client;
-                match reply.result {
-                    Ok(body) => client.respond(reply.request, reply.command, Some(body)),
-                    Err(reason) => client.refuse(reply.request, reply.command, &reason),
-                }
-                match answered {
-                    AfterAnswer::Quit => return Ok(false),
-                    AfterAnswer::Moved => self.stopped(session, &StopReason::of("step"), None),
-                    AfterAnswer::Stays if changes => {
-                        let areas = json!({"areas": ["variables"], "threadId": JOB_THREAD});
-                        client.event("invalidated", &areas);
-                    }
-                    AfterAnswer::Stays => {}
-                }
-            }
+            MachineCommand::Ask(asked) => return self.ask(session, &asked),
             MachineCommand::End => {
                 run_out(session)?;
                 return Ok(false);
             }
+        }
+        Ok(true)
+    }
+
+    /// Does the work of a restore. A client hears of one that takes long.
+    fn restoring<T>(&self, restore: impl FnOnce() -> T) -> T {
+        let _progress = ShownProgress::of(&self.shared, "Restoring files");
+        restore()
+    }
+
+    /// Answers a question. False at the end of the job.
+    fn ask(&self, session: &mut JobSession, asked: &JobQuestion) -> Result<bool, String> {
+        let changes = asked.may_change();
+        if changes {
+            self.shared.runs();
+        }
+        let (reply, answered) = answer(session, &self.shared, asked);
+        if changes {
+            session.keep()?;
+        }
+        if changes && matches!(answered, AfterAnswer::Stays) {
+            self.publish(session, None);
+            self.shared.stands();
+        }
+        let client = &self.shared.client;
+        match reply.result {
+            Ok(body) => client.respond(reply.request, reply.command, Some(body)),
+            Err(reason) => client.refuse(reply.request, reply.command, &reason),
+        }
+        match answered {
+            AfterAnswer::Quit => return Ok(false),
+            AfterAnswer::Moved => self.stopped(session, &StopReason::of("step"), None),
+            AfterAnswer::Stays if changes => {
+                let areas = json!({"areas": ["variables"], "threadId": JOB_THREAD});
+                client.event("invalidated", &areas);
+            }
+            AfterAnswer::Stays => {}
         }
         Ok(true)
     }
@@ -182,7 +197,7 @@ impl ClientDriver {
                 // a job that has run through needs nobody at its end
                 let is_through =
                     way == Forward::On && session.job().state().status() == StepOutcome::Success;
-                if self.shared.is_leaving() || is_through {
+                if self.shared.is_leaving() || is_through && !self.stop_at_end {
                     return Ok(false);
                 }
                 self.stopped(session, &StopReason::of("step"), None);
@@ -199,7 +214,7 @@ impl ClientDriver {
         &self,
         session: &mut JobSession,
         restored: Result<Restored, String>,
-        reason: &'static str,
+        reason: &StopReason,
     ) -> Result<(), String> {
         session.keep()?;
         let text = match restored {
@@ -208,8 +223,9 @@ impl ClientDriver {
         };
         self.shared.client.say(&text);
         let description = format!("stepped back: {}", place_words(session.stop()));
-        self.publish(session);
-        self.shared.stopped(&StopReason::of(reason), &description);
+        let description = session.job().mask(&description);
+        self.publish(session, None);
+        self.shared.stopped(reason, &description);
         Ok(())
     }
 
@@ -220,20 +236,27 @@ impl ClientDriver {
         line: u32,
     ) -> Result<(), String> {
         if let Some(place) = point_at(session, file, line) {
-            let restored = session.restore(place)?;
+            let restored = self.restoring(|| session.restore(place))?;
             let text = restored_text(session, &restored);
             self.shared.client.say(&session.job().mask(&text));
             return Ok(());
         }
+        let root = session.job().repository().root.clone();
         let ahead = session.job().steps_ahead().here;
-        let found = ahead.iter().find(|(_, step)| step.range.start.line == line);
+        let is_here = match session.stop() {
+            StopPlace::Before(step) => own_file(&root, &step.name.file) == file,
+            StopPlace::Failed(name, _) => own_file(&root, &name.file) == file,
+            StopPlace::Frozen(_) | StopPlace::End => false,
+        };
+        let mut here = ahead.iter().filter(|_| is_here);
+        let found = here.find(|(_, step)| step.range.start.line == line);
         let (path, _) = found
             .ok_or_else(|| format!("No step that is ahead or has run begins at line {line}."))?;
         let numbers: Vec<String> = path.iter().map(|place| (place + 1).to_string()).collect();
         session.go_to(&numbers.join(".")).map(drop)
     }
 
-    /// Publishes the stop, and tells it.
+    /// Publishes the stop, and tells it. `text`: lines for the console.
     fn stopped(&self, session: &mut JobSession, reason: &StopReason, text: Option<String>) {
         if let Some(text) = text {
             let line = format!("{}\n", session.job().mask(text.trim_end()));
@@ -243,20 +266,56 @@ impl ClientDriver {
         }
         let description = place_words(session.stop());
         let description = session.job().mask(&description);
-        self.publish(session);
+        let failure = reason.failure.clone();
+        self.publish(session, failure);
         self.shared.stopped(reason, &description);
     }
 
-    fn publish(&self, session: &mut JobSession) {
-        let view = JobView::of(session, &self.place);
+    /// `failure`: the one at which the job has stopped, if the place alone does not tell it.
+    fn publish(&self, session: &mut JobSession, failure: Option<StopFailure>) {
+        let here = || StopFailure::at(session.stop(), &StepFacts::default()).into_iter();
+        let failure = failure.or_else(|| here().next());
+        let view = JobView::of(session, &self.place, failure);
         self.shared.publish(view);
+    }
+
+    /// Stands before all jobs, until the client lets them run. False if it ends the run.
+    fn agrees(&self) -> bool {
+        let commands = self.commands.lock();
+        let commands = commands.unwrap_or_else(PoisonError::into_inner);
+        let description = "before the jobs that it needs: some of their commands reach out. Continue to agree to this";
+        loop {
+            let view = JobView::of_job(self.job.clone(), self.place.clone());
+            self.shared.publish(view);
+            self.shared.stopped(&StopReason::of("entry"), description);
+            let reason = "The job has not begun: continue, or end it.";
+            match commands.recv() {
+                Ok(MachineCommand::Go(_)) => return true,
+                Ok(MachineCommand::End) | Err(RecvError) => return false,
+                Ok(MachineCommand::Ask(asked)) => {
+                    let (request, command) = asked.request();
+                    self.shared.client.refuse(request, command, reason);
+                }
+                Ok(
+                    MachineCommand::Back(_)
+                    | MachineCommand::Reverse
+                    | MachineCommand::Restore(_)
+                    | MachineCommand::Restart
+                    | MachineCommand::Goto(..),
+                ) => self.shared.client.say(reason),
+            }
+        }
     }
 }
 
-/// Runs a launched workflow to its end, and tells the client.
-pub fn run(launched: LaunchedRun, driver: Option<ClientDriver>, shared: &SharedJob) {
+/// Runs a launched workflow to its end, and tells the client. `drives`: the client steps through the job.
+pub fn run(launched: LaunchedRun, driver: ClientDriver, drives: bool, shared: &SharedJob) {
+    if launched.reaches_before && !driver.agrees() {
+        tell_end(shared, 1);
+        return;
+    }
     let mut setup = launched.setup;
-    setup.driver = driver.map(|driver| Arc::new(driver) as Arc<dyn JobDriver>);
+    setup.driver = drives.then(|| Arc::new(driver) as Arc<dyn JobDriver>);
     let ended = setup.run();
     let code = match &ended {
         Ok(end) => exit_code(end.result()),

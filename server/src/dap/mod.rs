@@ -2,13 +2,22 @@
 //! commands of a job's session and its stops into events. Decides nothing.
 
 mod breakpoints;
+mod capabilities;
+mod changes;
 mod client;
+mod completion;
+mod data;
 mod evaluate;
+mod failures;
 mod frames;
 mod going;
 mod launch;
 mod machine;
+mod movement;
+mod progress;
+mod questions;
 mod report;
+mod request;
 mod requests;
 mod server;
 mod shared;

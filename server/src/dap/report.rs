@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use backstitch_job::report::{
     Annotation, JobEnd, JobName, Level, RunReport, StepEnd, StepName, Stream,
 };
+use backstitch_job::state::StepOutcome;
 use dapts::{OutputEvent, OutputEventCategory, OutputEventGroup, ThreadEvent, ThreadEventReason};
 use serde_json::json;
 
 use super::breakpoints::source_of;
 use super::client::DapClient;
-use super::view::own_file;
-
-/// The thread of the job that is stepped through.
-pub const JOB_THREAD: u64 = 1;
+use super::failures::step_failure;
+use super::shared::{JOB_THREAD, SharedJob};
+use super::view::{FrameView, own_file};
 
 /// Bytes of a step's output that the client gets. All of it is in its log.
 const MAX_SHOWN: usize = 10 * 1024 * 1024;
@@ -22,6 +23,7 @@ const MAX_SHOWN: usize = 10 * 1024 * 1024;
 /// Receiver of a run's events.
 pub struct ClientReport {
     client: DapClient,
+    shared: Arc<SharedJob>,
     /// The project, where the files of messages are.
     root: PathBuf,
     /// The job that is stepped through.
@@ -34,9 +36,10 @@ pub struct ClientReport {
 }
 
 impl ClientReport {
-    pub fn new(client: DapClient, root: &Path, job: Option<String>) -> ClientReport {
+    pub fn new(shared: &Arc<SharedJob>, root: &Path, job: Option<String>) -> ClientReport {
         ClientReport {
-            client,
+            client: shared.client.clone(),
+            shared: Arc::clone(shared),
             root: root.to_owned(),
             job,
             threads: BTreeMap::new(),
@@ -83,6 +86,7 @@ impl RunReport for ClientReport {
 
     fn step_started(&mut self, step: &StepName) {
         (self.shown, self.left_out) = (0, 0);
+        *self.shared.running() = Some(FrameView::running(step, &self.root));
         let file = own_file(&self.root, &step.file);
         let text = format!("{}\n", step.name);
         self.line(
@@ -118,6 +122,10 @@ impl RunReport for ClientReport {
         if annotation.level == Level::Debug {
             return;
         }
+        if annotation.level == Level::Error {
+            let mut facts = self.shared.step_facts();
+            facts.errors.push(annotation.message.clone());
+        }
         let code = annotation.code.as_ref().map(|code| format!("{code}: "));
         let text = format!(
             "{}: {}{}\n",
@@ -132,6 +140,11 @@ impl RunReport for ClientReport {
     }
 
     fn step_ended(&mut self, step: &StepName, end: &StepEnd) {
+        *self.shared.running() = None;
+        if end.outcome == StepOutcome::Failure && end.conclusion == StepOutcome::Success {
+            let text = step_failure(step, end);
+            self.shared.step_facts().continued.push(text);
+        }
         if self.left_out > 0 {
             let more = crate::render::bytes(u64::try_from(self.left_out).unwrap_or_default());
             self.client

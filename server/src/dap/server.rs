@@ -29,6 +29,10 @@ pub struct DapServer {
     pub is_initialized: bool,
     /// Lines of the client begin at this number.
     pub first_line: u32,
+    /// Columns of the client begin at this number.
+    pub first_column: usize,
+    /// Steps to which a client may go, by their numbers from 1.
+    targets: Vec<(PathBuf, u32)>,
     pub launched: Option<JobStart>,
     pub is_configured: bool,
     pub commands: Option<Sender<MachineCommand>>,
@@ -46,6 +50,8 @@ impl DapServer {
             workspace,
             is_initialized: false,
             first_line: 1,
+            first_column: 1,
+            targets: Vec::new(),
             launched: None,
             is_configured: false,
             commands: None,
@@ -53,6 +59,21 @@ impl DapServer {
             job: None,
             terminations: 0,
         }
+    }
+
+    /// The number of a step: its file, and its first line.
+    pub fn target_number(&mut self, place: (PathBuf, u32)) -> u64 {
+        let known = self.targets.iter().position(|known| *known == place);
+        let found = known.unwrap_or_else(|| {
+            self.targets.push(place);
+            self.targets.len() - 1
+        });
+        found as u64 + 1
+    }
+
+    pub fn target(&self, number: u64) -> Option<(PathBuf, u32)> {
+        let place = usize::try_from(number).ok()?.checked_sub(1)?;
+        self.targets.get(place).cloned()
     }
 
     /// Starts the job, once the client has launched it and told its breakpoints.
@@ -73,6 +94,7 @@ impl DapServer {
             place: (PathBuf::new(), 1),
             keep: 0,
             stop_on_entry: true,
+            stop_at_end: false,
         };
         let work: Box<dyn FnOnce() + Send> = match start {
             JobStart::Launched(arguments, launched) => {
@@ -81,14 +103,15 @@ impl DapServer {
                     let line = format!("This can reach out of the run: {line}");
                     self.client.say(&line);
                 }
-                // nobody has seen these commands, so the job stands before its first step
-                let has_unseen = !launched.reaching.is_empty();
-                driver.stop_on_entry = arguments.stop_on_entry.unwrap_or(true) || has_unseen;
+                // nobody has seen these commands, so the job stands before its first step, or before those that it needs
+                let stops = !launched.reaching.is_empty() && !launched.reaches_before;
+                driver.stop_on_entry = arguments.stop_on_entry.unwrap_or(true) || stops;
+                driver.stop_at_end = arguments.stop_at_end;
                 driver.job.clone_from(&launched.job);
                 driver.place = launched.place.clone();
                 driver.keep = launched.config.kept_points();
-                let driver = (has_unseen || !arguments.no_debug).then_some(driver);
-                Box::new(move || machine::run(*launched, driver, &shared))
+                let drives = stops || !arguments.no_debug;
+                Box::new(move || machine::run(*launched, driver, drives, &shared))
             }
             JobStart::Continued(continued) => {
                 self.stop = Some(continued.process.stop.clone());

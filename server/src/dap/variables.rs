@@ -124,6 +124,13 @@ impl JobVariables {
         Some((frame.scopes.get(*scope)?.name.clone(), place.keys.clone()))
     }
 
+    /// The expression that has a part of a value.
+    pub fn expression_in(&self, reference: u32, name: &str) -> Option<String> {
+        let mut place = self.known(reference)?.clone();
+        place.keys.push(name.to_owned());
+        self.expression(&place)
+    }
+
     fn variable(
         &mut self,
         name: String,
@@ -157,7 +164,7 @@ impl JobVariables {
         }
     }
 
-    /// True for the parts of `env`, and for outputs of steps that have run.
+    /// True for the parts of `env`, and for outputs and results of steps that have run.
     fn may_be_set(&self, place: &ValuePlace) -> bool {
         let ValueRoot::Scope(frame, scope) = &place.root else {
             return false;
@@ -165,8 +172,12 @@ impl JobVariables {
         let frame = self.view.frames.get(*frame).filter(|frame| !frame.has_run);
         let scope = frame.and_then(|frame| frame.scopes.get(*scope));
         match scope.map(|scope| scope.name.as_str()) {
-            Some("env") => place.keys.is_empty(),
-            Some("steps") => place.keys.len() == 2 && place.keys[1] == "outputs",
+            Some("env" | "job") => place.keys.is_empty(),
+            Some("steps") => match place.keys.as_slice() {
+                [_] => true,
+                [_, outputs] => outputs == "outputs",
+                _ => false,
+            },
             _ => false,
         }
     }

@@ -3,15 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use backstitch_job::report::{StepName, StepPart};
-use backstitch_job::run::StandingJob;
+use backstitch_job::run::{StandingJob, plain_name};
 use backstitch_job::session::{JobSession, StopPlace, value_text};
 use backstitch_job::template::schema::TemplateSchema;
 use serde_json::{Map, Value, json};
 
+use super::failures::StopFailure;
 use crate::jobs::words;
 
 /// The id of the frame of the step where the job stands. Others follow.
 const FIRST_FRAME: u64 = 1;
+
+/// The id of the frame of a step that runs.
+const RUNNING_FRAME: u64 = 0;
 
 /// A stop.
 #[derive(Debug, Default)]
@@ -19,10 +23,15 @@ pub struct JobView {
     pub frames: Vec<FrameView>,
     /// Checkpoints to which a step back leads.
     pub available: usize,
-    /// Reason of the failure where the job stands.
-    pub failure: Option<String>,
+    pub failure: Option<StopFailure>,
     /// Lines that complete.
     pub completions: Vec<String>,
+    /// Steps ahead beside the next one: the file, the first line, and the name.
+    pub ahead: Vec<(PathBuf, u32, String)>,
+    /// The directory of files that a command names.
+    pub workspace: PathBuf,
+    /// Title and text of the script that runs next.
+    pub script: Option<(String, String)>,
 }
 
 /// A frame: the step where the job stands, those around it, the job, or a step that has run.
@@ -36,6 +45,8 @@ pub struct FrameView {
     pub point: Option<usize>,
     /// True for a step that has run.
     pub has_run: bool,
+    /// True for the frame of the job.
+    pub is_job: bool,
     pub scopes: Vec<ScopeView>,
 }
 
@@ -47,8 +58,12 @@ pub struct ScopeView {
 }
 
 impl JobView {
-    /// The job where it stands now. `place`: its file, and its line there.
-    pub fn of(session: &mut JobSession, place_of_job: &(PathBuf, u32)) -> JobView {
+    /// The job where it stands now. `place_of_job`: its file, and its line there.
+    pub fn of(
+        session: &mut JobSession,
+        place_of_job: &(PathBuf, u32),
+        failure: Option<StopFailure>,
+    ) -> JobView {
         let root = session.job().repository().root.clone();
         let mut frames = Vec::new();
         let mut add = |name: String, step: Option<(&StepName, Option<usize>)>, scopes| {
@@ -60,6 +75,7 @@ impl JobView {
                 line: step.map_or(0, |(step, _)| step.line),
                 point: step.and_then(|(_, point)| point),
                 has_run: false,
+                is_job: false,
                 scopes,
             });
         };
@@ -106,25 +122,86 @@ impl JobView {
             line: place_of_job.1,
             point: None,
             has_run: false,
+            is_job: true,
             scopes: scopes.take().unwrap_or_default(),
         });
         add_ended(session, &root, &mut frames);
         JobView {
             available: session.points().available().len(),
-            failure: match &stop {
-                StopPlace::Failed(name, end) => {
-                    let reason = end.reason.as_deref().unwrap_or("it failed");
-                    Some(session.job().mask(&format!("{}: {reason}", name.name)))
-                }
-                StopPlace::Before(_) | StopPlace::Frozen(_) | StopPlace::End => None,
-            },
+            failure: failure.map(|failure| failure.masked(session.job())),
             completions: words::completions(session),
+            ahead: ahead(session, &root, &stop),
+            workspace: session.job().place().workspace.clone(),
+            script: script(session),
             frames,
+        }
+    }
+
+    /// A job that has not begun.
+    pub fn of_job(name: String, (file, line): (PathBuf, u32)) -> JobView {
+        JobView {
+            frames: vec![FrameView {
+                id: FIRST_FRAME,
+                name,
+                file,
+                line,
+                point: None,
+                has_run: false,
+                is_job: true,
+                scopes: Vec::new(),
+            }],
+            ..JobView::default()
         }
     }
 
     pub fn frame(&self, id: u64) -> Option<&FrameView> {
         self.frames.iter().find(|frame| frame.id == id)
+    }
+}
+
+/// Steps ahead beside the one where the job stands, in their order.
+fn ahead(session: &JobSession, root: &Path, stop: &StopPlace) -> Vec<(PathBuf, u32, String)> {
+    let here = match stop {
+        StopPlace::Before(step) => &step.name,
+        StopPlace::Failed(name, _) => name,
+        StopPlace::Frozen(_) | StopPlace::End => return Vec::new(),
+    };
+    let file = own_file(root, &here.file);
+    let steps = session.job().steps_ahead().here.into_iter();
+    let steps = steps.map(|(_, step)| {
+        let name = plain_name(&step).unwrap_or_else(|| step.id.clone());
+        let line = step.range.start.line;
+        (file.clone(), line, session.job().mask(&name))
+    });
+    steps.collect()
+}
+
+/// The script that runs next, without secrets.
+fn script(session: &JobSession) -> Option<(String, String)> {
+    let StopPlace::Before(step) = session.stop() else {
+        return None;
+    };
+    let text = step.script.as_ref()?.as_ref().ok()?;
+    let job = session.job();
+    Some((
+        format!("{} (script)", job.mask(&step.name.name)),
+        job.mask(text),
+    ))
+}
+
+impl FrameView {
+    /// The frame of a step that runs.
+    pub fn running(step: &StepName, root: &Path) -> FrameView {
+        FrameView {
+            id: RUNNING_FRAME,
+            name: format!("{} (running)", step.name),
+            file: own_file(root, &step.file),
+            line: step.line,
+            point: None,
+            has_run: false,
+            is_job: false,
+            scopes: Vec::new(),
+        }
     }
 }
 
@@ -149,6 +226,7 @@ fn add_ended(session: &JobSession, root: &Path, frames: &mut Vec<FrameView>) {
             line: point.step.line,
             point: Some(place),
             has_run: true,
+            is_job: false,
             scopes: scopes.into(),
         });
     }
@@ -201,6 +279,11 @@ fn step_values(session: &JobSession) -> Value {
             };
             values.insert("runs".to_owned(), holds);
             values.insert("attempt".to_owned(), json!(session.attempt()));
+            match &step.script {
+                Some(Ok(script)) => values.insert("script".to_owned(), json!(script)),
+                Some(Err(reason)) => values.insert("script".to_owned(), json!(reason)),
+                None => None,
+            };
         }
         StopPlace::Failed(name, end) => {
             values.insert("id".to_owned(), json!(name.id));

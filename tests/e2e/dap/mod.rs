@@ -2,6 +2,7 @@
 
 mod dialogues;
 mod talk;
+mod watching;
 
 use serde_json::json;
 
@@ -106,7 +107,7 @@ fn requests_out_of_their_time_are_refused() {
     talk.ok("next", &json!({"threadId": 1}));
     let ready = newest(&world).join("files/work/work/work/ready");
     until("the step runs", || ready.exists());
-    for command in ["next", "stepBack", "reverseContinue", "stackTrace"] {
+    for command in ["next", "stepBack", "reverseContinue", "restart"] {
         talk.refused(command, &json!({"threadId": 1}));
     }
     talk.refused(
@@ -173,9 +174,11 @@ fn breakpoints_stop_the_job() {
     assert_eq!(talk.go("stepOut"), "step: before 'Post'");
     assert!(talk.output().contains("here: build"), "{}", talk.output());
     assert_eq!(talk.go("continue"), "function breakpoint: before 'Last'");
-    assert_eq!(talk.go("reverseContinue"), "breakpoint: before 'In two'");
+    let back = "breakpoint: stepped back: before 'In two'";
+    assert_eq!(talk.go("reverseContinue"), back);
     assert_eq!(log(&world), "in1\n");
-    assert_eq!(talk.go("reverseContinue"), "step: before 'One'");
+    let first = "step: stepped back: before 'One'";
+    assert_eq!(talk.go("reverseContinue"), first);
     talk.leave(&json!({"terminateDebuggee": true}));
 }
 

@@ -104,7 +104,12 @@ impl DapTalk {
     /// Sends a request, and waits for its response.
     pub fn ask(&mut self, command: &str, arguments: &Value) -> Value {
         let number = self.send(command, arguments);
-        self.until(command, |message| {
+        self.answer(number)
+    }
+
+    /// Waits for the response to a request.
+    pub fn answer(&mut self, number: i64) -> Value {
+        self.until("a response", |message| {
             message["type"] == "response" && message["request_seq"] == number
         })
     }

@@ -390,7 +390,7 @@ fn diff(session: &JobSession, text: &str) -> Result<String, String> {
         Some(pair) => (text[..cut].trim(), Some(pair)),
         None => (text, None),
     };
-    let attempts = session.attempts_of(step);
+    let attempts = session.attempts().of(step);
     let last = attempts.last().ok_or_else(|| match step {
         "" => "No step has run.".to_owned(),
         step => format!(

@@ -17,6 +17,11 @@ const MAX_MEMORY: usize = 10 * 1024 * 1024;
 /// Functions of `Contexts`, as they are spelled there.
 const RUN_FUNCTIONS: [&str; 5] = ["success", "failure", "always", "cancelled", "hashFiles"];
 
+/// Names of all functions of a step's expressions.
+pub fn function_names() -> Vec<&'static str> {
+    super::functions::names().chain(RUN_FUNCTIONS).collect()
+}
+
 type OperandResult = Result<Operand, ExpressionError>;
 
 /// The value of an expression. A context that is not there is null; `check` reports it.

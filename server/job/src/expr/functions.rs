@@ -53,6 +53,11 @@ const fn function(
     }
 }
 
+/// Names of the functions, as they are spelled.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.into_iter().map(|known| known.name)
+}
+
 fn find(name: &str) -> Option<&'static Function> {
     static TABLE: [Function; 8] = FUNCTIONS;
     TABLE

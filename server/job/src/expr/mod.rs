@@ -21,7 +21,7 @@ mod status;
 mod value;
 
 pub use contexts::{Allowed, Contexts, ExpressionError};
-pub use evaluate::{evaluate, evaluate_within};
+pub use evaluate::{evaluate, evaluate_within, function_names};
 pub use hash_files::hash_files;
 pub use number::as_text as number_as_text;
 pub use parser::{check, check_syntax};

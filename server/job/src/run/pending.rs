@@ -1,6 +1,7 @@
 //! The step that runs next: known before it begins, so that a job can stand before it.
 
 use crate::report::{StepName, StepPart};
+use crate::template::expand_text;
 use crate::workflow::{StepAction, WorkflowStep};
 
 use super::condition::holds;
@@ -19,6 +20,10 @@ pub struct PendingStep {
     pub step: WorkflowStep,
     /// True if its condition holds now. Err: the reason why it cannot be evaluated.
     pub holds: Result<bool, String>,
+    /// The script of a `run` step with the values of now. Err: the reason why it has none.
+    pub script: Option<Result<String, String>>,
+    /// Its action, if that is not on this machine.
+    pub absent_action: Option<String>,
 }
 
 impl PendingStep {
@@ -62,6 +67,8 @@ impl StandingJob {
             name: open.name.clone(),
             step: open.step.clone(),
             holds: holds(&post.condition, &self.run.at_step(&open)),
+            script: None,
+            absent_action: None,
         })
     }
 
@@ -72,6 +79,8 @@ impl StandingJob {
         };
         let holds = error.map_or_else(|| holds(&step.condition, &self.run.at_step(&open)), Err);
         PendingStep {
+            script: self.run.script_of(&open),
+            absent_action: self.run.absent_action(step),
             name: open.name,
             step: step.clone(),
             holds,
@@ -107,6 +116,25 @@ impl StandingJob {
 }
 
 impl JobRun {
+    fn script_of(&self, open: &OpenStep) -> Option<Result<String, String>> {
+        let StepAction::Run { script, .. } = &open.step.action else {
+            return None;
+        };
+        let script = expand_text(script, &self.at_step(open));
+        Some(script.map_err(|error| error.message))
+    }
+
+    fn absent_action(&self, step: &WorkflowStep) -> Option<String> {
+        let StepAction::Uses { uses, .. } = &step.action else {
+            return None;
+        };
+        let UsesText::Remote(action) = UsesText::parse(&uses.value) else {
+            return None;
+        };
+        let is_absent = self.setup.options.actions.lacks(&action);
+        is_absent.then(|| uses.value.clone())
+    }
+
     /// A step with its variables and its name. Err: the step, and the reason why its variables have no values.
     pub(super) fn open_with_env(
         &mut self,

@@ -98,6 +98,7 @@ impl JobRun {
         let is_inner = self.frames.len() > 1;
         let job_status = self.state.status();
         let mut env = self.state.env.clone();
+        let restarts = self.state.restarts;
         let (job_deadline, frame) = (self.deadline, self.frame());
         env.extend(frame.env.iter());
         let mut github = frame
@@ -106,6 +107,9 @@ impl JobRun {
             .map(|composite| composite.github.clone())
             .unwrap_or_default();
         github.push(("action", step.id.clone()));
+        if restarts > 0 {
+            github.push(("run_attempt", (restarts + 1).to_string()));
+        }
         OpenStep {
             step: step.clone(),
             name: StepName {

@@ -32,7 +32,7 @@ impl StepAttempt {
 
 /// Starts of steps that have ended, also those that a step back undid.
 #[derive(Debug, Default)]
-pub(super) struct StepAttempts(Vec<StepAttempt>);
+pub struct StepAttempts(Vec<StepAttempt>);
 
 /// True for a step and an earlier start of it. An edit of the workflow may have given it another place.
 fn is_same_step(known: &StepName, step: &StepName) -> bool {

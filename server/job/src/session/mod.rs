@@ -31,8 +31,7 @@ use crate::expr::{self, Value};
 use crate::report::{JobEnd, StepEnd, StepName};
 use crate::run::{EarlyEnd, JobRun, KeptJob, PendingStep, StandingJob, plain_name};
 
-pub use attempts::StepAttempt;
-use attempts::StepAttempts;
+pub use attempts::{StepAttempt, StepAttempts};
 use db::RunDb;
 pub use forward::Forward;
 pub use frozen::FrozenStop;
@@ -40,7 +39,7 @@ use history::RunHistory;
 use kept::BeforeRestore;
 pub use notes::{NoteListener, SessionNotes};
 pub use points::{JobPoint, PointChoice, PointList};
-pub use restore::{Restored, gap_lines};
+pub use restore::{Restored, gap_lines, restart};
 pub use resume::{CannotResume, ResumableRun, is_resumable};
 pub use shell::ShellEnd;
 use sources::SeenSources;
@@ -167,9 +166,9 @@ impl JobSession {
         }
     }
 
-    /// The starts of a step, by its id, its name, or its number from 1; without a name those of the step that ended last.
-    pub fn attempts_of(&self, wanted: &str) -> Vec<&StepAttempt> {
-        self.attempts.of(wanted)
+    /// The starts of steps that have ended.
+    pub fn attempts(&self) -> &StepAttempts {
+        &self.attempts
     }
 
     /// Names of the steps that have run, and of those of the job that have not.

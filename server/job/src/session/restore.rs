@@ -100,6 +100,19 @@ impl JobSession {
     }
 }
 
+/// Begins the job anew, as a further attempt of the run. None: no step has run, so the job stands at its beginning already.
+pub fn restart(session: &mut JobSession) -> Result<Option<Restored>, String> {
+    if session.points.available().is_empty() {
+        return Ok(None);
+    }
+    // the restored state counts the attempts before it alone
+    let restarts = session.run.state().restarts + 1;
+    let restored = session.restore(0)?;
+    session.run.state_mut().restarts = restarts;
+    session.refresh();
+    Ok(Some(restored))
+}
+
 /// Paths that a restore left as they were, each in a line after the sentence about it.
 pub fn gap_lines(gaps: &[Gap]) -> String {
     let lines = gaps.iter().map(|gap| {

@@ -1,0 +1,134 @@
+//! Requests that let a job go, forward or back.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use backstitch_job::session::Forward;
+use backstitch_job::step::stop::StopRequest;
+use dapts::{GotoArguments, GotoTarget, GotoTargetsArguments, RestartFrameArguments};
+use serde_json::json;
+
+use super::machine::MachineCommand;
+use super::request::{DapBody, DapRequest, body, path_of};
+use super::server::DapServer;
+use super::shared::JobPhase;
+use super::steps::steps_of;
+use super::view::JobView;
+
+/// Steps that begin at a line: those that have a checkpoint, and those that are ahead.
+pub fn goto_targets(server: &mut DapServer, request: &DapRequest) -> DapBody {
+    let wanted: GotoTargetsArguments = request.read()?;
+    let file = path_of(&wanted.source)?;
+    let line = (wanted.line + 1).saturating_sub(server.first_line);
+    let steps = steps_of(&file)?;
+    let mut at_line = steps.iter();
+    let step = at_line.find(|step| (step.first..=step.last).contains(&line));
+    let view = server.shared.view();
+    let place = step.map(|step| (file, step.first));
+    let found = place.and_then(|place| Some((target_label(&view, &place)?, place)));
+    let targets = found.map(|(label, place)| {
+        let shown = place.1 + server.first_line - 1;
+        GotoTarget {
+            column: None,
+            end_column: None,
+            end_line: None,
+            id: server.target_number(place),
+            instruction_pointer_reference: None,
+            label,
+            line: shown,
+        }
+    });
+    body(json!({"targets": targets.into_iter().collect::<Vec<_>>()}))
+}
+
+/// The way to a step in words. None: it has no checkpoint, and is not ahead beside the next step.
+fn target_label(view: &JobView, (file, line): &(PathBuf, u32)) -> Option<String> {
+    let mut ran = view.frames.iter();
+    let ran = ran.find(|frame| frame.has_run && frame.file == *file && frame.line == *line);
+    if let Some(frame) = ran {
+        return Some(format!("back to before {}", frame.name));
+    }
+    let mut ahead = view.ahead.iter().enumerate();
+    let (count, (.., name)) = ahead.find(|(_, (of, first, _))| of == file && first == line)?;
+    Some(match count {
+        0 => format!("ahead to '{name}'"),
+        1 => format!("ahead to '{name}', leaving out 1 step"),
+        count => format!("ahead to '{name}', leaving out {count} steps"),
+    })
+}
+
+/// Freezes the step that runs. Between two steps the job stops before the next one.
+pub fn pause(server: &DapServer) -> DapBody {
+    if server.shared.phase() != JobPhase::Running {
+        return Err("No step runs, so none can be frozen.".to_owned());
+    }
+    let freezes = server.stop.as_ref().is_some_and(StopRequest::freeze);
+    if !freezes {
+        server.shared.pauses.store(true, Ordering::SeqCst);
+    }
+    Ok(None)
+}
+
+/// Lets a job that stands go, and answers before it does.
+pub fn go(server: &DapServer, request: &DapRequest) {
+    let name = request.command.as_str();
+    let client = &server.client;
+    let command = if server.shared.phase() == JobPhase::Stopped {
+        command_of(server, request)
+    } else {
+        Err(match name {
+            "stepBack" | "reverseContinue" => "Stop first (pause), then step back.",
+            _ => "The job does not stand.",
+        }
+        .to_owned())
+    };
+    match command {
+        Ok(command) => {
+            let body = (name == "continue").then(|| json!({"allThreadsContinued": true}));
+            client.respond(request.number, name, body);
+            server.send(command);
+        }
+        Err(reason) => client.refuse(request.number, name, &reason),
+    }
+}
+
+fn command_of(server: &DapServer, request: &DapRequest) -> Result<MachineCommand, String> {
+    let view = server.shared.view();
+    let needs_point = || match view.available {
+        0 => Err("No checkpoints are available: no step has run.".to_owned()),
+        _ => Ok(()),
+    };
+    Ok(match request.command.as_str() {
+        "continue" => MachineCommand::Go(Forward::On),
+        "next" => MachineCommand::Go(Forward::Over),
+        "stepIn" => MachineCommand::Go(Forward::Into),
+        "stepOut" => MachineCommand::Go(Forward::Out),
+        "stepBack" => {
+            needs_point()?;
+            MachineCommand::Back(1)
+        }
+        "reverseContinue" => {
+            needs_point()?;
+            MachineCommand::Reverse
+        }
+        "restart" => MachineCommand::Restart,
+        "restartFrame" => {
+            let wanted: RestartFrameArguments = request.read()?;
+            let frame = view.frame(wanted.frame_id);
+            let point = frame.and_then(|frame| frame.point);
+            let point = point.ok_or("The frame has no checkpoint: its step has not run.")?;
+            MachineCommand::Restore(point)
+        }
+        _ => {
+            let wanted: GotoArguments = request.read()?;
+            let target = server.target(wanted.target_id);
+            let (file, line) = target.ok_or_else(|| {
+                format!(
+                    "{}: no such target; gotoTargets lists them.",
+                    wanted.target_id
+                )
+            })?;
+            MachineCommand::Goto(file, line)
+        }
+    })
+}

@@ -1,0 +1,167 @@
+//! Requests that the thread of the job answers, since they need the job as it stands.
+
+use dapts::{
+    CancelArguments, DataBreakpointAccessType, DataBreakpointInfoArguments,
+    DataBreakpointInfoResponse, EvaluateArguments, EvaluateArgumentsContext,
+    SetExpressionArguments, SetVariableArguments, SourceArguments,
+};
+use serde::Deserialize;
+
+use super::data::JobData;
+use super::evaluate::{JobQuestion, NewValue};
+use super::request::{DapBody, DapRequest, body};
+use super::server::DapServer;
+
+/// Signs at the beginning of words and commands of the console.
+const CONSOLE_SIGNS: [char; 2] = ['!', ':'];
+
+/// Asks the job, or answers with the reason why it is not asked.
+pub fn ask(server: &DapServer, request: &DapRequest) {
+    let asked = match request.command.as_str() {
+        "evaluate" => evaluate(request),
+        "setVariable" => set_variable(server, request),
+        "setExpression" => set_expression(request),
+        "source" => source(server, request),
+        _ => changes(server, request),
+    };
+    let reason = match asked {
+        Ok(asked) => {
+            if server.ask(asked) {
+                return;
+            }
+            "The job does not stand: pause it first.".to_owned()
+        }
+        Err(reason) => reason,
+    };
+    server
+        .client
+        .refuse(request.number, &request.command, &reason);
+}
+
+fn evaluate(request: &DapRequest) -> Result<JobQuestion, String> {
+    let wanted: EvaluateArguments = request.read()?;
+    let (request, text) = (request.number, wanted.expression);
+    let is_line = match wanted.context {
+        Some(EvaluateArgumentsContext::Repl) => true,
+        // Helix names no context
+        None => text.trim_start().starts_with(CONSOLE_SIGNS),
+        Some(_) => false,
+    };
+    Ok(if is_line {
+        JobQuestion::Line { request, text }
+    } else {
+        JobQuestion::Expression { request, text }
+    })
+}
+
+fn set_variable(server: &DapServer, request: &DapRequest) -> Result<JobQuestion, String> {
+    let wanted: SetVariableArguments = request.read()?;
+    let known = server.shared.variables();
+    let place = known.settable(wanted.variables_reference);
+    let (scope, mut keys) = place.ok_or("A step that has run keeps the values that it had.")?;
+    keys.insert(0, scope);
+    keys.push(wanted.name);
+    Ok(JobQuestion::Set(NewValue {
+        request: request.number,
+        command: "setVariable",
+        keys,
+        value: wanted.value,
+    }))
+}
+
+fn set_expression(request: &DapRequest) -> Result<JobQuestion, String> {
+    let wanted: SetExpressionArguments = request.read()?;
+    let text = wanted.expression.trim();
+    let inner = text.strip_prefix("${{");
+    let inner = inner.and_then(|inner| inner.strip_suffix("}}"));
+    let JobData::Value(keys) = JobData::parse(inner.unwrap_or(text))? else {
+        return Err(format!("{text} is not a value of a context."));
+    };
+    Ok(JobQuestion::Set(NewValue {
+        request: request.number,
+        command: "setExpression",
+        keys,
+        value: wanted.value,
+    }))
+}
+
+fn source(server: &DapServer, request: &DapRequest) -> Result<JobQuestion, String> {
+    let wanted: SourceArguments = request.read()?;
+    let inner = wanted.source.and_then(|source| source.source_reference);
+    let number = inner.unwrap_or(wanted.source_reference);
+    let source = server.shared.source(number);
+    let source =
+        source.ok_or_else(|| format!("There is no source with the reference {number}."))?;
+    Ok(JobQuestion::Source {
+        request: request.number,
+        source,
+    })
+}
+
+/// Arguments of `backstitchChanges`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ChangesArguments {
+    /// The frame of a step; none is the step that ended last.
+    frame_id: Option<u64>,
+}
+
+fn changes(server: &DapServer, request: &DapRequest) -> Result<JobQuestion, String> {
+    let wanted: Option<ChangesArguments> = request.read()?;
+    let view = server.shared.view();
+    let point = match wanted.and_then(|wanted| wanted.frame_id) {
+        None => None,
+        Some(id) => {
+            let frame = view.frame(id);
+            let frame = frame.ok_or_else(|| format!("The frame {id} is of an earlier stop."))?;
+            frame.point.filter(|_| frame.has_run)
+        }
+    };
+    Ok(JobQuestion::Changes {
+        request: request.number,
+        point,
+    })
+}
+
+/// Data that a client may watch: a variable that it shows, an expression, or a file.
+pub fn data_info(server: &DapServer, request: &DapRequest) -> DapBody {
+    let wanted: DataBreakpointInfoArguments = request.read()?;
+    let text = match wanted.variables_reference {
+        None | Some(0) => Some(wanted.name.clone()),
+        Some(reference) => {
+            let known = server.shared.variables();
+            known.expression_in(reference, &wanted.name)
+        }
+    };
+    let data = text.map_or_else(
+        || Err(format!("{} is not a value of a context.", wanted.name)),
+        |text| JobData::parse(&text),
+    );
+    body(match data {
+        Ok(data) => DataBreakpointInfoResponse {
+            access_types: Some(vec![DataBreakpointAccessType::Write]),
+            can_persist: Some(true),
+            data_id: Some(data.text()),
+            description: data.words(),
+        },
+        Err(reason) => DataBreakpointInfoResponse {
+            access_types: None,
+            can_persist: None,
+            data_id: None,
+            description: reason,
+        },
+    })
+}
+
+/// Ends the command that runs in the console.
+pub fn cancel(server: &DapServer, request: &DapRequest) -> DapBody {
+    let wanted: Option<CancelArguments> = request.read()?;
+    let number = wanted.and_then(|wanted| wanted.request_id);
+    let number = number.and_then(|number| i64::try_from(number).ok());
+    if let (Some(number), Some(stop)) = (number, &server.stop)
+        && server.shared.asks(number)
+    {
+        stop.request();
+    }
+    Ok(None)
+}
