@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::changes::{SourceText, changes_of, content_of};
 use super::shared::SharedJob;
 use crate::jobs::launch::announcement::added_lines;
-use crate::jobs::words::{StepAnswer, execute};
+use crate::jobs::words::{StepAnswer, execute, runs_steps};
 
 /// A question of a client, with the number of its request.
 #[derive(Debug)]
@@ -43,6 +43,17 @@ impl JobQuestion {
             JobQuestion::Set(new) => (new.request, new.command),
             JobQuestion::Source { request, .. } => (*request, "source"),
             JobQuestion::Changes { request, .. } => (*request, "backstitchChanges"),
+        }
+    }
+
+    /// True if the answer runs steps.
+    pub fn runs_steps(&self) -> bool {
+        match self {
+            JobQuestion::Line { text, .. } => runs_steps(text),
+            JobQuestion::Expression { .. }
+            | JobQuestion::Set(_)
+            | JobQuestion::Source { .. }
+            | JobQuestion::Changes { .. } => false,
         }
     }
 

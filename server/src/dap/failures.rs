@@ -127,6 +127,13 @@ pub struct StopFailure {
 }
 
 impl StopFailure {
+    /// Says that a step around the one that failed has `continue-on-error`.
+    pub fn mark_continued(&mut self) {
+        if self.kind == FailureKind::Failed {
+            self.kind = FailureKind::FailedButContinued;
+        }
+    }
+
     pub fn masked(self, job: &StandingJob) -> StopFailure {
         StopFailure {
             description: job.mask(&self.description),

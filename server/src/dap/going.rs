@@ -33,7 +33,7 @@ pub fn go(
         if let StopPlace::Frozen(_) = session.stop() {
             return Ok(Some(StopReason::of("pause")));
         }
-        if let Some(failure) = failure_here(session, shared) {
+        if let Some(failure) = failure_here(session, shared, way) {
             return Ok(Some(StopReason::failed(failure)));
         }
         let changed = before.map(|before| before.changed(session, &watched));
@@ -69,8 +69,13 @@ pub fn go(
 }
 
 /// The failure at which the client wants to stop here.
-fn failure_here(session: &mut JobSession, shared: &SharedJob) -> Option<StopFailure> {
-    let failures = StopFailure::at(session.stop(), &shared.step_facts());
+fn failure_here(session: &mut JobSession, shared: &SharedJob, way: Forward) -> Option<StopFailure> {
+    let mut failures = StopFailure::at(session.stop(), &shared.step_facts());
+    if way == Forward::On && session.job().is_within_continued() {
+        for failure in &mut failures {
+            failure.mark_continued();
+        }
+    }
     let filters = shared.breakpoints().failures.clone();
     failures.into_iter().find(|failure| {
         let mut of_kind = filters.iter().filter(|one| one.kind == failure.kind);

@@ -287,6 +287,8 @@ pub struct AttachArguments {
 
 /// A run that continues here.
 pub struct ContinuedRun {
+    /// Id of the job.
+    pub name: String,
     pub taken: ResumableRun,
     pub process: RunProcess,
     pub keep: usize,
@@ -312,7 +314,9 @@ impl AttachArguments {
         let report = ClientReport::new(shared, root, None);
         let file = entry.record.as_ref().map(|record| record.workflow.clone());
         let file = root.join(file.unwrap_or_default());
+        let name = taken.job().name().key().to_owned();
         Ok(ContinuedRun {
+            name,
             place: (file.clone(), line_of_job(&file, taken.job().name().key())),
             process: RunProcess {
                 host: Host::of_process(),

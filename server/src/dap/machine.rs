@@ -144,8 +144,13 @@ impl ClientDriver {
     /// Answers a question. False at the end of the job.
     fn ask(&self, session: &mut JobSession, asked: &JobQuestion) -> Result<bool, String> {
         let changes = asked.may_change();
+        let runs = asked.runs_steps();
         if changes {
             self.shared.runs();
+        }
+        if runs {
+            let all = json!({"threadId": JOB_THREAD, "allThreadsContinued": true});
+            self.shared.client.event("continued", &all);
         }
         let (reply, answered) = answer(session, &self.shared, asked);
         if changes {
@@ -163,6 +168,8 @@ impl ClientDriver {
         match answered {
             AfterAnswer::Quit => return Ok(false),
             AfterAnswer::Moved => self.stopped(session, &StopReason::of("step"), None),
+            // nothing has run, and the client takes the job for running
+            AfterAnswer::Stays if runs => self.stopped(session, &StopReason::of("step"), None),
             AfterAnswer::Stays if changes => {
                 let areas = json!({"areas": ["variables"], "threadId": JOB_THREAD});
                 client.event("invalidated", &areas);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use backstitch_job::step::stop::StopRequest;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::client::DapClient;
 use super::evaluate::JobQuestion;
@@ -96,8 +96,10 @@ impl DapServer {
             stop_on_entry: true,
             stop_at_end: false,
         };
+        let (name, method);
         let work: Box<dyn FnOnce() + Send> = match start {
             JobStart::Launched(arguments, launched) => {
+                (name, method) = (launched.job.clone(), "launch");
                 self.stop = Some(launched.setup.stop.clone());
                 for line in &launched.reaching {
                     let line = format!("This can reach out of the run: {line}");
@@ -114,12 +116,15 @@ impl DapServer {
                 Box::new(move || machine::run(*launched, driver, drives, &shared))
             }
             JobStart::Continued(continued) => {
+                (name, method) = (continued.name.clone(), "attach");
                 self.stop = Some(continued.process.stop.clone());
                 driver.place = continued.place.clone();
                 Box::new(move || machine::run_continued(*continued, &driver, &shared))
             }
         };
         self.shared.runs();
+        let process = json!({"name": name, "isLocalProcess": true, "startMethod": method});
+        self.client.event("process", &process);
         let thread = thread::Builder::new().name("job".to_owned());
         match thread.spawn(work) {
             Ok(job) => self.job = Some(job),

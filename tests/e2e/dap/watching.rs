@@ -397,3 +397,29 @@ fn hits_stay_while_other_breakpoints_change() {
     assert_eq!(talk.go("continue"), "breakpoint: before 'Two'");
     talk.leave(&json!({"terminateDebuggee": true}));
 }
+
+/// A word of the console that runs steps tells the client that the job runs, and where it stands then.
+#[test]
+fn a_word_of_the_console_continues_the_job() {
+    let world = workflow(&job(STEPS));
+    let mut talk = DapTalk::begin(&world, &json!({}));
+    let process = talk
+        .all
+        .iter()
+        .find(|message| message["event"] == "process");
+    assert_eq!(process.expect("an event")["body"]["name"], "build");
+    let number = talk.send("evaluate", &json!({"expression": "n", "context": "repl"}));
+    talk.event("continued");
+    talk.answer(number);
+    assert_eq!(talk.stop(), "step: before 'Two'");
+    // nothing runs here, and the client hears that the job stands
+    talk.console("!touch mended");
+    let number = talk.send(
+        "evaluate",
+        &json!({"expression": ":retry now", "context": "repl"}),
+    );
+    assert_eq!(talk.answer(number)["success"], false);
+    talk.console(":where");
+    assert_eq!(talk.stop(), "step: before 'Two'");
+    talk.leave(&json!({"terminateDebuggee": true}));
+}

@@ -258,6 +258,16 @@ const WORDS: [StepWord; 25] = [
     },
 ];
 
+/// Words that run steps.
+const RUNNING: [&str; 10] = [
+    "n", "next", "s", "step", "o", "out", CONTINUE, "continue", ":again", ":retry",
+];
+
+/// True for a line that runs steps.
+pub fn runs_steps(line: &str) -> bool {
+    RUNNING.contains(&line.trim())
+}
+
 /// Does what a line says.
 pub fn execute(session: &mut JobSession, line: &str) -> Result<StepAnswer, String> {
     if let Some(command) = line.strip_prefix('!') {
@@ -493,4 +503,20 @@ fn pair(text: &str) -> Result<(&str, &str), String> {
         "" => "No variable is named: write NAME=VALUE.".to_owned(),
         text => format!("{text}: write NAME=VALUE, with no blank before the ="),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RUNNING, WORDS};
+
+    /// A word that runs steps is a word.
+    #[test]
+    fn words_that_run_steps_are_known() {
+        for name in RUNNING {
+            assert!(
+                WORDS.iter().any(|word| word.names.contains(&name)),
+                "{name}"
+            );
+        }
+    }
 }
