@@ -51,7 +51,7 @@ pub fn changed_between(
         let placed = delta.new.as_ref().or(delta.old.as_ref())?;
         let path = String::from_utf8_lossy(placed.path.bytes()).into_owned();
         let path = path.strip_prefix(&*prefix)?.strip_prefix('/')?.to_owned();
-        // git's own files are no work of a person's
+        // git writes these files
         let is_of_git = path.starts_with(".git/") || path.contains("/.git/");
         (!is_of_git).then_some(ChangedPath { path, delta })
     });

@@ -1,4 +1,4 @@
-//! Requests that let a job go, forward or back.
+//! Requests that move a job, forward or back.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -69,7 +69,7 @@ pub fn pause(server: &DapServer) -> DapBody {
     Ok(None)
 }
 
-/// Lets a job that stands go, and answers before it does.
+/// Moves a job that stands. The answer comes before the first event of that.
 pub fn go(server: &DapServer, request: &DapRequest) {
     let name = request.command.as_str();
     let client = &server.client;

@@ -175,6 +175,7 @@ fn attach(server: &mut DapServer, request: &DapRequest) -> DapBody {
     let arguments: AttachArguments = request.read()?;
     let continued = arguments.take(&server.shared, server.workspace.as_deref())?;
     server.launched = Some(JobStart::Continued(Box::new(continued)));
+    server.is_attached = true;
     Ok(None)
 }
 
@@ -331,7 +332,9 @@ fn leave(server: &mut DapServer, request: &DapRequest) {
     let wanted = wanted.ok().flatten();
     let suspends = wanted.as_ref().and_then(|wanted| wanted.suspend_debuggee);
     let ends = wanted.and_then(|wanted| wanted.terminate_debuggee);
-    if suspends == Some(true) || ends == Some(false) {
+    // by the protocol a job that was launched ends, and one that was there before stays
+    let ends = ends.unwrap_or(!server.is_attached);
+    if suspends == Some(true) || !ends {
         return;
     }
     server.shared.leave();

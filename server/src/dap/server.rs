@@ -35,6 +35,8 @@ pub struct DapServer {
     targets: Vec<(PathBuf, u32)>,
     pub launched: Option<JobStart>,
     pub is_configured: bool,
+    /// True for a job that another process began.
+    pub is_attached: bool,
     pub commands: Option<Sender<MachineCommand>>,
     pub stop: Option<StopRequest>,
     pub job: Option<JoinHandle<()>>,
@@ -54,6 +56,7 @@ impl DapServer {
             targets: Vec::new(),
             launched: None,
             is_configured: false,
+            is_attached: false,
             commands: None,
             stop: None,
             job: None,
