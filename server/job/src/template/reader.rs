@@ -1,5 +1,6 @@
 //! A tree of YAML, read by a schema: the template, and all problems in the order in which GitHub's reader finds them.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::scalar::{self, Scalar};
@@ -166,7 +167,7 @@ impl<'a> TemplateReader<'a> {
         let loose =
             loose.map(|(key, value)| (self.schema.get(key), self.scope(Some(scope), value)));
         let mut tokens = Vec::with_capacity(entries.len());
-        let mut seen = Vec::new();
+        let mut seen = HashSet::new();
         let mut has_expression = false;
         for (key, value) in entries {
             let key = self.key(key, scope);
@@ -221,7 +222,7 @@ impl<'a> TemplateReader<'a> {
         let definition = self.schema.get(key_definition);
         let values = self.scope(Some(scope), value_definition);
         let mut tokens = Vec::with_capacity(entries.len());
-        let mut seen = Vec::new();
+        let mut seen = HashSet::new();
         for (key, value) in entries {
             let key = self.key(key, scope);
             let is_expression = key.token.is_expression();
@@ -253,18 +254,17 @@ impl<'a> TemplateReader<'a> {
         is_allowed
     }
 
-    fn is_duplicate(&mut self, key: &MappingKey, seen: &mut Vec<String>) -> bool {
+    fn is_duplicate(&mut self, key: &MappingKey, seen: &mut HashSet<String>) -> bool {
         let upper = key.text.to_uppercase();
         if upper.is_empty() {
             return false;
         }
-        if seen.contains(&upper) {
+        let is_new = seen.insert(upper);
+        if !is_new {
             let message = format!("'{}' is already defined", key.text);
             self.problem(Some(key.token.range), message);
-            return true;
         }
-        seen.push(upper);
-        false
+        !is_new
     }
 
     fn validate_key(&mut self, key: MappingKey, definition: &Definition) -> TemplateToken {
@@ -277,7 +277,7 @@ impl<'a> TemplateReader<'a> {
     }
 
     /// Problems of required properties that are not among these keys in capitals.
-    fn require(&mut self, range: Range, form: &MappingForm, seen: &[String]) {
+    fn require(&mut self, range: Range, form: &MappingForm, seen: &HashSet<String>) {
         for property in &form.properties {
             if property.required && !seen.contains(&property.name.to_uppercase()) {
                 let message = format!("Required property is missing: {}", property.name);

@@ -8,7 +8,8 @@ use granit_parser::{
 
 use super::lines::{LineIndex, utf16};
 use super::{
-    MAX_CHARACTERS, MAX_DEPTH, MAX_NODES, NodeKind, SyntaxError, YamlNode, YamlText, scalar,
+    MAX_CHARACTERS, MAX_COPIED, MAX_DEPTH, MAX_NODES, NodeKind, SyntaxError, YamlNode, YamlText,
+    scalar,
 };
 use crate::position::Range;
 
@@ -16,13 +17,11 @@ const TAB: &str =
     "You have an error in your yaml syntax: found character that cannot start any token";
 const TOO_MANY: &str = "Maximum YAML nodes exceeded";
 const TOO_DEEP: &str = "Maximum object depth exceeded";
+const TOO_LARGE: &str = "Maximum object size exceeded";
 
 pub(super) fn parse(text: &str) -> Result<Option<YamlNode>, SyntaxError> {
     if utf16(text) > MAX_CHARACTERS {
-        let range = None;
-        let message =
-            format!("The maximum file size of {MAX_CHARACTERS} characters has been exceeded");
-        return Err(SyntaxError { range, message });
+        return Err(SyntaxError::too_long());
     }
     let lines = LineIndex::new(text);
     let mut builder = Builder {
@@ -32,6 +31,7 @@ pub(super) fn parse(text: &str) -> Result<Option<YamlNode>, SyntaxError> {
         anchors: HashMap::new(),
         root: None,
         nodes: 0,
+        copied: 0,
         documents: 0,
         behind: 0,
     };
@@ -59,6 +59,8 @@ struct Builder<'a> {
     anchors: HashMap<usize, Anchored>,
     root: Option<YamlNode>,
     nodes: usize,
+    /// Bytes of the texts that anchors and aliases have copied.
+    copied: usize,
     documents: usize,
     /// The end of what is read.
     behind: usize,
@@ -79,6 +81,8 @@ struct OpenNode {
 /// A complete node that aliases may stand for.
 struct Anchored {
     node: YamlNode,
+    /// Bytes of its texts.
+    size: usize,
     nodes: usize,
     depth: usize,
 }
@@ -116,7 +120,12 @@ impl Builder<'_> {
             Event::SequenceEnd | Event::MappingEnd => self.close(end),
             Event::Alias(anchor) => match self.anchors.get(&anchor) {
                 Some(found) => {
-                    let (node, nodes, depth) = (found.node.clone(), found.nodes, found.depth);
+                    let (nodes, depth) = (found.nodes, found.depth);
+                    self.copied = self.copied.saturating_add(found.size);
+                    if self.copied > MAX_COPIED {
+                        return Err(self.error(start, TOO_LARGE));
+                    }
+                    let node = found.node.clone();
                     self.behind = end;
                     self.push(node, 0, nodes, depth)
                 }
@@ -294,9 +303,18 @@ impl Builder<'_> {
         self.nodes += nodes;
         let range = node.range;
         if anchor > 0 {
-            let node = node.clone();
-            let anchored = Anchored { node, nodes, depth };
-            self.anchors.insert(anchor, anchored);
+            let size = size(&node);
+            self.copied = self.copied.saturating_add(size);
+            if self.copied <= MAX_COPIED {
+                let node = node.clone();
+                let anchored = Anchored {
+                    node,
+                    size,
+                    nodes,
+                    depth,
+                };
+                self.anchors.insert(anchor, anchored);
+            }
         }
         match self.open.last_mut() {
             Some(open) => {
@@ -317,6 +335,8 @@ impl Builder<'_> {
             TOO_MANY
         } else if self.open.len() + depth > MAX_DEPTH {
             TOO_DEEP
+        } else if self.copied > MAX_COPIED {
+            TOO_LARGE
         } else {
             return Ok(());
         };
@@ -421,5 +441,18 @@ impl Builder<'_> {
             _ => format!("You have an error in your yaml syntax: {}", error.info()),
         };
         self.error(offset, &reason)
+    }
+}
+
+/// Bytes of the texts of a node.
+fn size(node: &YamlNode) -> usize {
+    match &node.kind {
+        NodeKind::Null | NodeKind::Bool(_) | NodeKind::Number(_) => 0,
+        NodeKind::Text(text) => text.value.len() + text.source.len(),
+        NodeKind::Sequence(items) => items.iter().map(size).sum(),
+        NodeKind::Mapping(entries) => entries
+            .iter()
+            .map(|(key, value)| size(key) + size(value))
+            .sum(),
     }
 }

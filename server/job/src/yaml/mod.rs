@@ -20,6 +20,9 @@ pub const MAX_NODES: usize = 50_000;
 /// Greatest depth of nodes, aliases included, as on GitHub. Readers of a tree call themselves once a level.
 pub const MAX_DEPTH: usize = 50;
 
+/// Greatest size in bytes of all texts that anchors and aliases copy: as large as a template may be for GitHub's runner.
+pub const MAX_COPIED: usize = 10 << 20;
+
 /// A value with its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct YamlNode {
@@ -53,6 +56,16 @@ pub struct SyntaxError {
     /// None for an error of the whole text.
     pub range: Option<Range>,
     pub message: String,
+}
+
+impl SyntaxError {
+    /// The error of a text above `MAX_CHARACTERS`.
+    pub fn too_long() -> SyntaxError {
+        let message =
+            format!("The maximum file size of {MAX_CHARACTERS} characters has been exceeded");
+        let range = None;
+        SyntaxError { range, message }
+    }
 }
 
 /// The tree of the one document of a text. None if there is no document, so only blank lines and comments.

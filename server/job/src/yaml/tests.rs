@@ -126,9 +126,14 @@ fn bombs_are_problems() {
     let circle = "a: &x [*x]
 "
     .to_owned();
+    let text = "x".repeat(500_000);
+    let copies = format!("a: &a {text}\nb: [{}]\n", "*a,".repeat(20_000));
+    let anchors = format!("{}{text}{}\n", "&a [".repeat(30), "]".repeat(30));
     for (text, message) in [
         (aliases, "Maximum YAML nodes exceeded"),
         (circle, "Maximum YAML nodes exceeded"),
+        (copies, "Maximum object size exceeded"),
+        (anchors, "Maximum object size exceeded"),
         (chain, "Maximum object depth exceeded"),
         (nested, "Maximum object depth exceeded"),
         (indented, "Maximum object depth exceeded"),
