@@ -6,7 +6,7 @@ use std::path::Path;
 use backstitch_job::host_programs::host_programs;
 use backstitch_job::place::RunEntry;
 use backstitch_job::repository::ProjectRepository;
-use backstitch_job::run::{ActionSources, ToolVersions, WorkflowListing};
+use backstitch_job::run::{ActionSources, LineText, ToolVersions, WorkflowListing};
 use backstitch_job::session::is_resumable;
 
 use super::{CheckState, Finding, shown};
@@ -27,11 +27,9 @@ pub fn examine(root: &Path) -> Vec<Finding> {
     let mut versions = repository
         .as_ref()
         .map(|repository| ToolVersions::new(&sources, repository));
-    all.extend(
-        files
-            .iter()
-            .filter_map(|file| workflow(root, file, &sources, versions.as_mut())),
-    );
+    for file in &files {
+        all.extend(workflow(root, file, &sources, versions.as_mut()));
+    }
     all.extend(runs(root));
     all
 }
@@ -67,51 +65,82 @@ fn programs(sources: &ActionSources) -> Finding {
     Finding::new(ABOUT, state, said, hint)
 }
 
-/// Names the problems of a workflow, or the actions, tools and versions that it lacks here.
+/// Names the problems of a workflow, or the actions, tools, versions and shells that it lacks here, and parts that cannot run
+/// here.
 fn workflow(
     root: &Path,
     file: &Path,
     sources: &ActionSources,
     versions: Option<&mut ToolVersions<'_>>,
-) -> Option<Finding> {
+) -> Vec<Finding> {
     let name = shown(file.strip_prefix(root).unwrap_or(file));
     let text = match fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) => {
             let said = format!("{name} cannot be read: {error}");
             let hint = "save it as UTF-8, and check its permissions";
-            return Some(Finding::new(ABOUT, CheckState::Warning, said, hint));
+            return vec![Finding::new(ABOUT, CheckState::Warning, said, hint)];
         }
     };
     let listing = WorkflowListing::of(&name, &text, root, sources);
     if let Some(problem) = listing.problems.first() {
         let hint = "`backstitch job list` shows all problems";
-        return Some(Finding::new(
+        return vec![Finding::new(
             ABOUT,
             CheckState::Warning,
             problem.to_string(),
             hint,
-        ));
+        )];
     }
-    let absent = listing.jobs.iter().flat_map(|job| job.absent.clone());
+    let absent = listing
+        .jobs
+        .iter()
+        .flat_map(|job| job.absent.iter().chain(&job.shells).cloned());
     let other = versions.map(|versions| versions.missing(&name, &text));
     let mut absent: Vec<String> = absent
         .chain(other.unwrap_or_default())
-        .map(|note| format!("{} (line {})", note.text, note.line))
+        .map(|note| with_line(&note))
         .collect();
     absent.dedup();
-    if absent.is_empty() {
-        return None;
+    let mut found = Vec::new();
+    if !absent.is_empty() {
+        found.push(Finding::new(
+            ABOUT,
+            CheckState::Warning,
+            format!(
+                "{name} needs actions or tools that are absent: {}",
+                absent.join(", ")
+            ),
+            "for an action: name its directory by `--action NAME=DIR` of `backstitch job run`, or leave its steps out by `--action NAME=skip`; for a tool: install it in that version",
+        ));
     }
-    Some(Finding::new(
-        ABOUT,
-        CheckState::Warning,
-        format!(
-            "{name} needs actions or tools that are absent: {}",
-            absent.join(", ")
-        ),
-        "for an action: name its directory by `--action NAME=DIR` of `backstitch job run`, or leave its steps out by `--action NAME=skip`; for a tool: install it in that version",
-    ))
+    found.extend(elsewhere(&name, &listing));
+    found
+}
+
+/// Names jobs of other systems, and parts that a run refuses. The machine is not to blame.
+fn elsewhere(name: &str, listing: &WorkflowListing) -> Option<Finding> {
+    let mut parts = Vec::new();
+    for job in &listing.jobs {
+        if let Some(label) = &job.elsewhere {
+            let (id, line) = (shown(Path::new(&job.id)), label.line);
+            let label = shown(Path::new(&label.text));
+            parts.push(format!(
+                "the job {id} is for {label} (line {line}; --any-system runs it all the same)"
+            ));
+        }
+        parts.extend(job.refused.iter().map(with_line));
+    }
+    parts.dedup();
+    let said = format!(
+        "{name} has parts that do not run here: {}",
+        parts.join(", ")
+    );
+    (!parts.is_empty()).then(|| Finding::good(ABOUT, said))
+}
+
+fn with_line(note: &LineText) -> String {
+    format!("{} (line {})", note.text, note.line)
 }
 
 /// Names runs that are damaged or were cut off, and those whose repository is gone.

@@ -74,6 +74,56 @@ fn doctor_names_programs_and_absent_actions() {
     assert!(found[1].1.contains("ci.yml (Line: 2, Col: 7)"), "{found:?}");
 }
 
+/// `doctor` names jobs of other systems, parts that a run refuses, and shells that are not here.
+#[test]
+fn doctor_names_other_systems_and_absent_shells() {
+    let world = workflow(
+        "on: push
+jobs:
+  win:
+    runs-on: windows-latest
+    steps:
+      - run: dir
+        shell: pwsh
+  some:
+    runs-on: ${{ matrix.os }}
+    strategy: {matrix: {os: [ubuntu-latest, macos-latest]}}
+    container: alpine
+    defaults: {run: {shell: 'nosuchshell {0}'}}
+    steps:
+      - run: ls
+      - run: ls
+        if: runner.os == 'Windows'
+        shell: othershell {0}
+      - run: ls
+        shell: bash
+",
+    );
+    let found = findings(&world);
+    let file = ".github/workflows/ci.yml";
+    assert_eq!(
+        (found[1].0.as_str(), found[1].1.as_str()),
+        (
+            "warning",
+            format!(
+                "{file} needs actions or tools that are absent: the shell 'nosuchshell' (line 12)"
+            )
+            .as_str()
+        )
+    );
+    assert_eq!(
+        (found[2].0.as_str(), found[2].1.as_str()),
+        (
+            "good",
+            format!(
+                "{file} has parts that do not run here: the job win is for windows-latest (line 4; --any-system runs it all the \
+                 same), 'container': jobs run on this machine, without containers; leave the key out (line 11)"
+            )
+            .as_str()
+        )
+    );
+}
+
 /// `doctor` compares the versions of tools with those that a workflow wants, also by its matrix and by version files.
 #[test]
 fn doctor_names_versions_of_tools_that_are_not_here() {

@@ -9,6 +9,7 @@ use crate::workflow::{Body, StepsBody, WorkflowJob, order};
 
 use super::condition::{holds, reason};
 use super::facts::{number, system};
+use super::systems::other_system;
 use super::whole::{Needs, WorkflowSetup};
 
 /// The greatest number of combinations that an error lists.
@@ -68,19 +69,7 @@ impl WorkflowSetup {
     pub(super) fn other_system(&self, body: &StepsBody, facts: &JobFacts) -> Option<String> {
         let state = JobState::default();
         let at = self.at(facts, &state);
-        let labels = match expand(&body.runs_on, &at).ok()? {
-            Value::String(label) => vec![label.to_string()],
-            Value::Array(labels) => labels.iter().map(Value::to_text).collect(),
-            Value::Object(mapping) => match mapping.get("labels") {
-                Some(Value::Array(labels)) => labels.iter().map(Value::to_text).collect(),
-                Some(label) => vec![label.to_text()],
-                None => Vec::new(),
-            },
-            Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
-        };
-        labels
-            .into_iter()
-            .find(|label| system_of(label).is_some_and(|other| other != system()))
+        other_system(&body.runs_on, &at)
     }
 
     /// The reason why a job's condition does not hold.
@@ -276,19 +265,4 @@ impl WorkflowSetup {
             None => matrix::display_name(&job.id.value, combination),
         }
     }
-}
-
-/// The system that a label of a hosted runner stands for.
-fn system_of(label: &str) -> Option<&'static str> {
-    let label = label.to_ascii_lowercase();
-    let names = [
-        ("ubuntu", "Linux"),
-        ("linux", "Linux"),
-        ("macos", "macOS"),
-        ("windows", "Windows"),
-    ];
-    names
-        .into_iter()
-        .find(|(name, _)| label.starts_with(name))
-        .map(|(_, system)| system)
 }

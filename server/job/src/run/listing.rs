@@ -4,13 +4,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::action::ActionRuns;
+use crate::contexts::{At, JobFacts};
 use crate::expr::{Dict, Value};
 use crate::place::reach::reaching;
 use crate::position::WorkflowProblem;
 use crate::state::JobState;
+use crate::step::shell::{ScriptShell, find_program};
 use crate::template::{TemplateToken, TokenKind, expand};
-use crate::workflow::{self, Body, StepAction, StepsBody, Workflow, WorkflowStep, matrix};
+use crate::workflow::{
+    self, Body, Defaults, StepAction, StepsBody, Workflow, WorkflowStep, matrix,
+};
 
+use super::systems::other_system;
 use super::uses::{ActionSources, FoundAction, MAX_DEPTH, UsesText, read_action};
 
 /// A workflow file as people choose from it.
@@ -40,6 +45,10 @@ pub struct JobListing {
     pub matrix: MatrixListing,
     /// Actions that are neither built in nor in a named directory or a cache, and those whose tool is not here, with their lines.
     pub absent: Vec<LineText>,
+    /// Shells of steps that are not here, with their lines. Steps and jobs that may not run here are left out.
+    pub shells: Vec<LineText>,
+    /// The label of another system, with its line: all combinations of the job ask for one.
+    pub elsewhere: Option<LineText>,
     /// Parts that a run refuses, with their lines and the way out.
     pub refused: Vec<LineText>,
     /// Commands that reach out of the run: of other users, of package managers, to servers.
@@ -162,7 +171,12 @@ impl UsedFiles<'_> {
             Body::Steps(body) => {
                 listing.runs_on = Some(shown(&body.runs_on));
                 listing.steps = body.steps.len();
+                listing.elsewhere = elsewhere(body, &listing.matrix);
                 list_keys(body, &mut listing);
+                if listing.elsewhere.is_none() {
+                    let defaults = [&body.defaults, &workflow.defaults];
+                    self.list_shells(&body.steps, &defaults, &mut listing);
+                }
                 self.list_steps(&body.steps, &mut listing);
             }
             Body::Call(call) => {
@@ -235,6 +249,45 @@ impl UsedFiles<'_> {
         })
     }
 
+    /// Lists the shells that are not on PATH. A step with a condition may be one of another system.
+    fn list_shells(
+        &self,
+        steps: &[WorkflowStep],
+        defaults: &[&Defaults],
+        listing: &mut JobListing,
+    ) {
+        let default = defaults.iter().find_map(|defaults| defaults.shell.as_ref());
+        let path = self.actions.host.path().join(":");
+        for step in steps.iter().filter(|step| step.condition == "success()") {
+            let StepAction::Run { shell, .. } = &step.action else {
+                continue;
+            };
+            let Some(token) = shell.as_ref().or(default) else {
+                continue;
+            };
+            let Some(Ok(shell)) = token
+                .as_text()
+                .map(|name| ScriptShell::of(Some(name), true))
+            else {
+                continue;
+            };
+            // runs have a `python` where only `python3` is installed
+            let is_python = shell.program == "python";
+            let names = [shell.program.as_str(), "python3"];
+            let mut names = names.into_iter().take(if is_python { 2 } else { 1 });
+            let line = token.range.start.line;
+            let text = format!("the shell '{}'", shell.program);
+            let part = LineText { line, text };
+            // a relative path is one of the workspace
+            if !shell.program.contains('/')
+                && !names.any(|name| find_program(name, &path, Path::new("/")).is_some())
+                && !listing.shells.contains(&part)
+            {
+                listing.shells.push(part);
+            }
+        }
+    }
+
     fn list_steps(&self, steps: &[WorkflowStep], listing: &mut JobListing) {
         for step in steps {
             match &step.action {
@@ -283,6 +336,31 @@ impl JobListing {
         add(&mut self.refused, inner.refused);
         add(&mut self.reaching, inner.reaching);
     }
+}
+
+/// The label of another system that all combinations of a job ask for.
+fn elsewhere(body: &StepsBody, matrix: &MatrixListing) -> Option<LineText> {
+    let label = |matrix: Option<Dict>| {
+        let facts = JobFacts {
+            matrix,
+            ..JobFacts::default()
+        };
+        let state = JobState::default();
+        other_system(&body.runs_on, &At::outside(&facts, &state, Path::new("/")))
+    };
+    let label = match matrix {
+        MatrixListing::None => label(None),
+        MatrixListing::Combinations(all) => {
+            let mut labels = all.iter().map(|values| label(Some(values.clone())));
+            let first = labels.next()?;
+            first.filter(|_| labels.all(|label| label.is_some()))
+        }
+        MatrixListing::Later(_) => None,
+    };
+    label.map(|text| LineText {
+        line: body.runs_on.range.start.line,
+        text,
+    })
 }
 
 /// Lists keys of a job that a run refuses.
@@ -344,9 +422,9 @@ pub(super) fn matrix_of(token: Option<&TemplateToken>) -> MatrixListing {
     if let Some(context) = asks_for(token, &["github", "needs", "inputs", "vars"]) {
         return MatrixListing::Later(context);
     }
-    let facts = crate::contexts::JobFacts::default();
+    let facts = JobFacts::default();
     let state = JobState::default();
-    let at = crate::contexts::At::outside(&facts, &state, std::path::Path::new("/"));
+    let at = At::outside(&facts, &state, Path::new("/"));
     let combinations = expand(token, &at)
         .map_err(|error| error.message)
         .and_then(|value| matrix::expand(&value).map_err(|error| error.to_string()));

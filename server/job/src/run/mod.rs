@@ -30,6 +30,7 @@ mod resume;
 mod script;
 mod standing;
 mod step;
+mod systems;
 mod tool_versions;
 mod uses;
 mod whole;
