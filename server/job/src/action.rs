@@ -67,9 +67,16 @@ pub fn read(file: &str, text: &str) -> (Option<ActionFile>, Vec<WorkflowProblem>
 /// Reads an action that is to run. GitHub's runner does not ask for the texts that its marketplace asks for.
 pub fn read_to_run(file: &str, text: &str) -> (Option<ActionFile>, Vec<WorkflowProblem>) {
     let (token, mut found) = template(TemplateSchema::action(), "action-root-strict", file, text);
-    let texts = ["name", "description"].map(|key| format!("Required property is missing: {key}"));
-    found.retain(|problem| !texts.contains(&problem.message));
+    found.retain(|problem| !is_for_marketplace(problem));
     typed(file, token, found)
+}
+
+/// True for the problem of a text that only GitHub's marketplace asks for.
+pub fn is_for_marketplace(problem: &WorkflowProblem) -> bool {
+    let missing = problem
+        .message
+        .strip_prefix("Required property is missing: ");
+    missing.is_some_and(|key| matches!(key, "name" | "description"))
 }
 
 fn typed(

@@ -12,6 +12,7 @@ use crate::lsp::dispatch::backend;
 use crate::lsp::dispatch::ingress::Ingress;
 use crate::lsp::dispatch::store_events;
 use crate::lsp::documents::virtual_documents;
+use crate::lsp::features::problems;
 use crate::lsp::session::ServerState;
 use crate::lsp::unsaved::buffers;
 use crate::lsp::{control, memory, messages};
@@ -81,6 +82,7 @@ where
 {
     let (store_sender, store_events) = unbounded_channel();
     let (document_sender, document_events) = unbounded_channel();
+    let (text_sender, changed_texts) = unbounded_channel();
     let (workspace_sender, opened_workspaces) = unbounded_channel();
     let (service, socket) = backend::service(|client| {
         Arc::new(ServerState::new(
@@ -88,12 +90,14 @@ where
             store_dir,
             store_sender,
             document_sender,
+            text_sender,
             workspace_sender,
         ))
     });
     let server = service.inner().server.clone();
     let to = ResponseWriter::new(to, service.inner().outgoing.clone());
     tokio::spawn(buffers::record(server.clone(), document_events));
+    tokio::spawn(problems::follow(server.clone(), changed_texts));
     let (control_sender, control_events) = unbounded_channel();
     tokio::spawn(control::follow(server.clone(), control_events));
     tokio::spawn(store_events::follow(

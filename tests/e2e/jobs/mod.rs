@@ -1,6 +1,6 @@
 //! Jobs of CI workflows over the real binary: `job list` and `job run`.
 
-mod act;
+pub mod act;
 mod actions;
 pub mod back;
 mod before;
@@ -14,7 +14,7 @@ mod lists;
 mod masks;
 mod matchers;
 mod progress;
-mod real;
+pub mod real;
 mod results;
 mod settings;
 mod steps;

@@ -17,7 +17,7 @@ use super::job;
 use crate::support::{World, finish, rng, skip};
 
 /// Workflows, at least: 110 of crates and 23 of source packages in November 2026.
-const MIN_WORKFLOWS: usize = 100;
+pub const MIN_WORKFLOWS: usize = 100;
 
 /// Jobs that no absent tool ends, at least, and those of them that succeed. One toolchain without others gives 36 and 15.
 const MIN_JOBS: usize = 20;
@@ -35,7 +35,7 @@ const LONG: [(&str, &str); 4] = [
 const CACHE: &str = "Swatinem/rust-cache";
 
 /// Lines of a script of `tests/jobs`, each a JSON object.
-fn script(name: &str, packages: &Path, input: &[u8]) -> Vec<Value> {
+pub fn script(name: &str, packages: &Path, input: &[u8]) -> Vec<Value> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut command = Command::new("node");
     command.arg(tests.join("jobs").join(name));

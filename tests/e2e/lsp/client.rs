@@ -68,6 +68,8 @@ pub struct Client<'w> {
     pub said: Vec<String>,
     pub shown: Vec<String>,
     pub refreshed: usize,
+    /// Number of times that it was asked to request diagnostics again.
+    pub problems_refreshed: usize,
     /// The settings section that the server gets when it asks, and how often it asked.
     pub settings: Value,
     pub pulled: usize,
@@ -182,6 +184,7 @@ impl<'w> Client<'w> {
             said: Vec::new(),
             shown: Vec::new(),
             refreshed: 0,
+            problems_refreshed: 0,
             settings: Value::Null,
             pulled: 0,
             notified: Vec::new(),
@@ -384,6 +387,10 @@ impl<'w> Client<'w> {
             }
             "workspace/codeLens/refresh" => {
                 self.refreshed += 1;
+                Value::Null
+            }
+            "workspace/diagnostic/refresh" => {
+                self.problems_refreshed += 1;
                 Value::Null
             }
             "window/showMessage" | "window/logMessage" => {
@@ -655,6 +662,21 @@ impl<'w> Client<'w> {
     pub fn run(&mut self, command: &Value) -> Value {
         let params = json!({ "command": command["command"], "arguments": command["arguments"] });
         self.ok("workspace/executeCommand", params)
+    }
+
+    /// The text of a document in a range.
+    pub fn text_in(&self, path: &str, range: &Value) -> &str {
+        let text = self.text(path);
+        let (start, end) = (
+            self.offset(text, &range["start"]),
+            self.offset(text, &range["end"]),
+        );
+        &text[start..end]
+    }
+
+    /// Version of a document.
+    pub fn version(&self, path: &str) -> i64 {
+        self.documents[&self.uri(path)].version
     }
 
     fn position(&self, text: &str, at: usize) -> Value {

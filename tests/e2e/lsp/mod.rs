@@ -22,4 +22,6 @@ mod settings;
 mod text_format;
 pub mod unsaved_text;
 mod workday;
+mod workflow_corpus;
+mod workflow_problems;
 mod workspace_discovery;

@@ -5,7 +5,9 @@ use std::fs;
 
 use backstitch_protocol::REWIND_LENS;
 
-use super::rig::{Neovim, configure};
+use serde_json::json;
+
+use super::rig::{self, Neovim, configure};
 use crate::support::finish;
 use crate::support::scenarios::two_turns_in_neovim;
 
@@ -110,4 +112,30 @@ fn a_server_that_hangs_is_restarted() {
     nvim.waits(&format!("#{CLIENTS} == 1 and {CLIENTS}[1].id ~= {first}"));
     nvim.is_attached();
     nvim.screen.shows(REWIND_LENS);
+}
+
+/// A workflow's problems are Neovim's diagnostics: they come with a typed key, in any file type, and go with the next one.
+#[test]
+fn problems_of_a_workflow_are_diagnostics() {
+    let file = ".github/workflows/ci.yml";
+    let text =
+        "on: push\njobs:\n  build:\n    runs-on: ubuntu-latest\n    steps:\n      - run: make\n";
+    let world = rig::world(&[(file, text)]);
+    let Some(mut nvim) = Neovim::start(&world, "plugin-workflow-problems", &[file]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.screen.keys("5G^cwstepz\x1b");
+    nvim.waits("#vim.diagnostic.get(0) > 0");
+    let first = nvim.lua("vim.diagnostic.get(0)[1]");
+    assert_eq!(first["message"], "Unexpected value 'stepz'", "{first}");
+    assert_eq!(
+        (&first["lnum"], &first["col"], &first["end_col"]),
+        (&json!(4), &json!(4), &json!(9))
+    );
+    assert_eq!(first["source"], "backstitch");
+    nvim.ex("lua vim.diagnostic.open_float()");
+    nvim.screen.shows("Unexpected value 'stepz'");
+    nvim.screen.keys("5G^cwsteps\x1b");
+    nvim.waits("#vim.diagnostic.get(0) == 0");
 }

@@ -12,4 +12,5 @@ export const KEYS = [
   "store.maxBytes",
   "checkpoints.max",
   "checkpoints.automatic",
+  "jobs.problems",
 ] as const;

@@ -245,6 +245,12 @@ settings! {
         .looser(Looser::Larger, LESS_RECORDED)
         .doc("a size up to 16 MiB; 0 keeps no value", "only lower than yours: less is kept"),
         own "5000" looser ["5001"] heeded ["4999", "0"];
+    JobProblems: SettingInfo {
+            is_shared: false,
+            ..SettingInfo::new("jobs.problems", SettingForm::Flag { default: true })
+        }
+        .doc("", "yes: no recorded or restored file depends on it").in_editors(),
+        own "true" looser [] heeded ["false"];
     KeepRuns: SettingInfo::new("jobs.keepRuns", SettingForm::number("runs", 10, 1, 100_000))
         .looser(Looser::Any, SET_UP_JOBS)
         .doc("a number of runs, from 1", "no: it holds for all your projects"),

@@ -384,6 +384,11 @@ impl Config {
         self.flag(Key::AllowControl)
     }
 
+    /// True if editors show the problems of workflows.
+    pub fn shows_job_problems(&self) -> bool {
+        self.flag(Key::JobProblems)
+    }
+
     /// Returns the user's own settings, outside of all workspaces.
     pub fn of_user() -> Self {
         Sources::of_user()

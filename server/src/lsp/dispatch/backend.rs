@@ -8,9 +8,11 @@ use backstitch_protocol::{
 };
 use serde_json::Value;
 use tower_lsp::gen_lsp_types::{
-    CodeActionParams, CodeActionResponse, CodeLens, CodeLensParams, Contents, ExecuteCommandParams,
-    Hover, HoverParams, InitializeParams, InitializeResult, InitializedParams, MarkupContent,
-    MarkupKind, MessageType, ServerInfo, TextDocumentContentParams, TextDocumentContentResult,
+    CodeActionParams, CodeActionResponse, CodeLens, CodeLensParams, Contents,
+    DocumentDiagnosticParams, DocumentDiagnosticReport, ExecuteCommandParams,
+    FullDocumentDiagnosticReport, Hover, HoverParams, InitializeParams, InitializeResult,
+    InitializedParams, MarkupContent, MarkupKind, MessageType, RelatedFullDocumentDiagnosticReport,
+    ServerInfo, TextDocumentContentParams, TextDocumentContentResult,
 };
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::{LanguageServer, LspService, LspServiceBuilder};
@@ -22,7 +24,7 @@ use crate::lsp::control;
 use crate::lsp::documents::blame_groups::{author_of, work};
 use crate::lsp::features::actions::{self, Offer};
 use crate::lsp::features::views::{self, TextChoice};
-use crate::lsp::features::{hover, lenses};
+use crate::lsp::features::{hover, lenses, problems};
 use crate::lsp::handler::failure::{Failure, Reply};
 use crate::lsp::messages::{Now, arguments as messages, refusal};
 use crate::lsp::session::ServerState;
@@ -45,6 +47,7 @@ pub fn methods(builder: LspServiceBuilder<Backend>) -> LspServiceBuilder<Backend
         .custom_method("codeLens/resolve", Backend::resolve_lens)
         .custom_method("textDocument/codeAction", Backend::code_action)
         .custom_method("textDocument/hover", Backend::hover)
+        .custom_method("textDocument/diagnostic", Backend::diagnostic)
         .custom_method("workspace/executeCommand", Backend::execute_command)
         .custom_method(
             "workspace/textDocumentContent",
@@ -88,7 +91,7 @@ impl LanguageServer for Backend {
         if let Some(options) = options.and_then(|options| options.get("backstitch")) {
             self.server.configure(|settings| settings.begin(options));
         }
-        let capabilities = capabilities(features.encoding);
+        let capabilities = capabilities(&features);
         self.server.begin(features, from_proto::opened(&params));
         Ok(InitializeResult {
             capabilities,
@@ -233,6 +236,16 @@ impl Backend {
             contents: Contents::MarkupContent(MarkupContent { kind, value }),
             range: None,
         }))
+    }
+
+    async fn diagnostic(
+        &self,
+        params: DocumentDiagnosticParams,
+    ) -> Result<DocumentDiagnosticReport> {
+        let found = problems::of(&self.server, &params.text_document.uri.0).await;
+        let items = found.map(|found| found.items).unwrap_or_default();
+        let report = FullDocumentDiagnosticReport::new(None, items);
+        Ok(RelatedFullDocumentDiagnosticReport::new(None, report).into())
     }
 
     /// Runs the command in its own task, so that dropping the request does not stop it in the middle.

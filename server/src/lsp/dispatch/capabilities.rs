@@ -8,9 +8,9 @@ use tower_lsp::gen_lsp_types::{
     WorkspaceFoldersServerCapabilities, WorkspaceOptions,
 };
 
-use crate::lsp::documents::position::Encoding;
 use crate::lsp::documents::uri;
-use crate::lsp::features::actions;
+use crate::lsp::features::{actions, problems};
+use crate::lsp::session::client_capabilities::ClientFeatures;
 
 /// Returns a filter that matches files and directories.
 fn all_files() -> FileOperationRegistrationOptions {
@@ -25,10 +25,10 @@ fn all_files() -> FileOperationRegistrationOptions {
     }
 }
 
-pub fn capabilities(encoding: Encoding) -> ServerCapabilities {
+pub fn capabilities(features: &ClientFeatures) -> ServerCapabilities {
     let commands = COMMANDS.iter().map(|command| command.name.to_owned());
     ServerCapabilities {
-        position_encoding: Some(encoding.kind()),
+        position_encoding: Some(features.encoding.kind()),
         text_document_sync: Some(
             TextDocumentSyncOptions {
                 open_close: Some(true),
@@ -54,6 +54,9 @@ pub fn capabilities(encoding: Encoding) -> ServerCapabilities {
             commands: commands.collect(),
             ..ExecuteCommandOptions::default()
         }),
+        diagnostic_provider: features
+            .pulls_problems
+            .then(|| problems::registration().into()),
         workspace: Some(WorkspaceOptions {
             workspace_folders: Some(WorkspaceFoldersServerCapabilities {
                 supported: Some(true),

@@ -98,6 +98,13 @@ fn ending(line: ropey::RopeSlice<'_>) -> usize {
     }
 }
 
+/// Returns the char index at which the text of a line ends. `at` is in the line.
+pub fn line_text_end(rope: &Rope, at: usize) -> usize {
+    let line = rope.char_to_line(at.min(rope.len_chars()));
+    let text = rope.line(line);
+    rope.line_to_char(line) + text.len_chars() - ending(text)
+}
+
 /// Converts a line or column to the protocol's type.
 pub fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)

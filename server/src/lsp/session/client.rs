@@ -97,6 +97,19 @@ impl EditorClient {
         }
     }
 
+    /// Has the client request problems again, if it requests them at all.
+    pub fn refresh_problems(&self) {
+        if self.features().pulls_problems && self.features().problem_refresh {
+            let client = self.connection.clone();
+            tokio::spawn(async move {
+                let refreshed = tokio::time::timeout(ANSWER, client.workspace_diagnostic_refresh());
+                if !matches!(refreshed.await, Ok(Ok(()))) {
+                    tracing::info!("the client did not refresh its diagnostics");
+                }
+            });
+        }
+    }
+
     /// Has the client request lenses again, if it supports that.
     pub fn refresh_lenses(&self) {
         if self.features().lens_refresh {

@@ -18,6 +18,10 @@ pub struct ClientFeatures {
     /// The editor's name, for people.
     pub name: String,
     pub lens_refresh: bool,
+    /// Requests diagnostics. Other clients get them without a request.
+    pub pulls_problems: bool,
+    /// Requests them again if it is asked to.
+    pub problem_refresh: bool,
     /// Edits may name the version that they apply to.
     pub versioned_edits: bool,
     /// Edits may have a description.
@@ -72,6 +76,13 @@ impl ClientFeatures {
                 .map_or_else(|| notice::SOME_EDITOR.to_owned(), |info| info.name.clone()),
             lens_refresh: workspace
                 .and_then(|w| w.code_lens.as_ref()?.refresh_support)
+                .unwrap_or_default(),
+            pulls_problems: all
+                .text_document
+                .as_ref()
+                .is_some_and(|t| t.diagnostic.is_some()),
+            problem_refresh: workspace
+                .and_then(|w| w.diagnostics.as_ref()?.refresh_support)
                 .unwrap_or_default(),
             annotated_edits: workspace
                 .and_then(|w| w.workspace_edit.as_ref())

@@ -10,6 +10,7 @@ use tower_lsp::gen_lsp_types::{ConfigurationItem, MessageType};
 
 use super::client::ANSWER;
 use super::settings::{ClientSettings, Lenses, SECTION};
+use super::settings_state::CheckedSettings;
 use super::state::ServerState;
 use crate::control::guard::{self, Face};
 use crate::host::workspace::WorkspaceHandle;
@@ -28,16 +29,26 @@ impl ServerState {
         let weak = weak.filter(|one| one.kind != WeaknessKind::Attempt);
         problems.extend(weak.map(|one| one.line()));
         let root = handle.root().to_path_buf();
-        let before = self.settings.keep_checked(root, (problems.clone(), lenses));
-        let said = before.as_ref().map(|(said, _)| said.as_slice());
+        let checked = CheckedSettings {
+            problems: problems.clone(),
+            lenses,
+            shows_job_problems: config.shows_job_problems(),
+        };
+        let before = self.settings.keep_checked(root, checked);
+        let said = before.as_ref().map(|before| before.problems.as_slice());
         for problem in problems {
             if !said.unwrap_or_default().contains(&problem) {
                 self.client.say(MessageType::Warning, problem);
             }
         }
-        if before.is_some_and(|(_, before)| before != lenses) {
-            self.history_cache.forget();
-            self.client.refresh_lenses();
+        if let Some(before) = before {
+            if before.lenses != lenses {
+                self.history_cache.forget();
+                self.client.refresh_lenses();
+            }
+            if before.shows_job_problems != config.shows_job_problems() {
+                self.renew_problems();
+            }
         }
         lenses
     }
@@ -113,6 +124,7 @@ impl ServerState {
             }
             self.history_cache.forget();
             self.client.refresh_lenses();
+            self.renew_problems();
         }
     }
 

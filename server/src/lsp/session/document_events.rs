@@ -1,4 +1,4 @@
-//! Changes of documents, for the task that records buffers and for those that wait for a change.
+//! Changes of documents, for the task that records buffers, the one that publishes problems, and those that wait for a change.
 
 use std::time::Duration;
 
@@ -31,14 +31,17 @@ pub struct SavedText {
 #[derive(Debug)]
 pub struct DocumentEvents {
     sender: UnboundedSender<DocumentEvent>,
+    /// Receives the URI of each document whose problems may differ now.
+    texts: UnboundedSender<String>,
     /// Wakes tasks that wait for a change of a document.
     changed: Notify,
 }
 
 impl DocumentEvents {
-    pub fn new(sender: UnboundedSender<DocumentEvent>) -> Self {
+    pub fn new(sender: UnboundedSender<DocumentEvent>, texts: UnboundedSender<String>) -> Self {
         Self {
             sender,
+            texts,
             changed: Notify::new(),
         }
     }
@@ -50,7 +53,18 @@ impl DocumentEvents {
 
     pub fn send(&self, event: DocumentEvent) {
         self.changed.notify_waiters();
+        match &event {
+            DocumentEvent::Changed(uri) | DocumentEvent::Closed(uri, _) => {
+                self.check_problems(uri.clone());
+            }
+            DocumentEvent::Saved { .. } => {}
+        }
         self.sender.send(event).ok();
+    }
+
+    /// Has the problems of a document published again.
+    pub fn check_problems(&self, uri: String) {
+        self.texts.send(uri).ok();
     }
 
     /// Waits until a document meets the condition; the client's changes trigger the check.

@@ -117,8 +117,16 @@ impl ServerState {
         }
     }
 
+    /// Has the problems of all documents shown anew, after a change of something that they depend on.
+    pub(super) fn renew_problems(&self) {
+        self.client.refresh_problems();
+        for uri in self.documents.uris() {
+            self.events.check_problems(uri);
+        }
+    }
+
     /// Returns a document. Its file is looked up again if its workspace had no history so far.
-    fn placed(&self, uri: &str) -> Option<Document> {
+    pub fn placed(&self, uri: &str) -> Option<Document> {
         let waits = |document: &Document| match &document.place {
             Some(place) => !place.handle.has_history(),
             None => true,

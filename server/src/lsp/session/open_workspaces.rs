@@ -36,6 +36,7 @@ impl ServerState {
         }
         self.close_unused();
         self.client.refresh_lenses();
+        self.renew_problems();
     }
 
     /// Returns the workspace of a directory, for as long as the caller holds it. If neither a folder nor a document

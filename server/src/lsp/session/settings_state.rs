@@ -10,8 +10,14 @@ use dashmap::DashMap;
 use super::settings::{ClientSettings, Lenses};
 use crate::host::workspace::WorkspaceHandle;
 
-/// Errors in the settings files of a workspace, and its lenses.
-pub type CheckedSettings = (Vec<String>, Lenses);
+/// Settings of a workspace as they were read last.
+#[derive(Clone, Debug)]
+pub struct CheckedSettings {
+    /// Errors in its settings files.
+    pub problems: Vec<String>,
+    pub lenses: Lenses,
+    pub shows_job_problems: bool,
+}
 
 #[derive(Debug)]
 pub struct SettingsState {

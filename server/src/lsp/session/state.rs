@@ -13,6 +13,7 @@ use super::client::EditorClient;
 use super::control_state::ControlState;
 use super::document_events::{DocumentEvent, DocumentEvents};
 use super::history::HistoryCache;
+use super::read_problems::ProblemReader;
 use super::running::Running;
 use super::settings_state::SettingsState;
 use super::workspaces::Workspaces;
@@ -29,6 +30,7 @@ pub struct ServerState {
     pub workspaces: Workspaces,
     pub settings: SettingsState,
     pub history_cache: HistoryCache,
+    pub problems: ProblemReader,
     pub agents: EditorAgents,
     /// Long work that can be cancelled.
     pub running: Running,
@@ -51,15 +53,17 @@ impl ServerState {
         store_dir: Option<PathBuf>,
         store_events: UnboundedSender<StoreEvent>,
         document_sender: UnboundedSender<DocumentEvent>,
+        changed_texts: UnboundedSender<String>,
         opened_workspaces: UnboundedSender<Arc<WorkspaceHandle>>,
     ) -> Self {
         Self {
             client: EditorClient::new(client),
             documents: Documents::default(),
-            events: DocumentEvents::new(document_sender),
+            events: DocumentEvents::new(document_sender, changed_texts),
             workspaces: Workspaces::new(store_events, opened_workspaces),
             settings: SettingsState::new(store_dir),
             history_cache: HistoryCache::default(),
+            problems: ProblemReader::default(),
             agents: EditorAgents::default(),
             running: Running::default(),
             views: Views::default(),

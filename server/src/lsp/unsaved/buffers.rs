@@ -8,19 +8,16 @@ use std::time::Duration;
 use backstitch_core::model::{ContentId, RelPath};
 use backstitch_core::{Error, OpenText};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
-use tokio::time::Instant;
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::pending_saves;
 use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 use crate::lsp::documents::document::{self, Document, DocumentPath, Documents};
 use crate::lsp::messages::notice;
-use crate::lsp::session::{DocumentEvent, SavedText, ServerState, Workspaces};
+use crate::lsp::session::{
+    DocumentEvent, SavedText, ServerState, TypingEvent, TypingPause, Workspaces,
+};
 
-/// Time without a key after which a buffer is recorded.
-const TYPING_PAUSE: Duration = Duration::from_millis(150);
-/// Maximum delay while the user keeps typing.
-const MAX_DELAY: Duration = Duration::from_secs(1);
 /// Delay before a failed recording is tried again.
 const RETRY_DELAY: Duration = Duration::from_secs(5);
 /// A document that is closed and opened again within this time was reloaded by the editor.
@@ -29,30 +26,20 @@ const REOPEN_WINDOW: Duration = Duration::from_millis(400);
 /// Records the documents of all events. Runs until the server ends.
 pub async fn record(server: Arc<ServerState>, mut events: UnboundedReceiver<DocumentEvent>) {
     let mut dirty: BTreeSet<String> = BTreeSet::new();
-    let mut first_change: Option<Instant> = None;
+    let mut typing = TypingPause::default();
     loop {
-        let due = first_change
-            .map(|first_change| (first_change + MAX_DELAY).min(Instant::now() + TYPING_PAUSE));
-        let next = match due {
-            None => events.recv().await,
-            Some(due) => {
-                let Ok(next) = tokio::time::timeout_at(due, events.recv()).await else {
-                    first_change = None;
-                    for uri in std::mem::take(&mut dirty) {
-                        record_buffer(&server, &uri, TYPED).await;
-                    }
-                    continue;
-                };
-                next
+        match typing.next(&mut events).await {
+            TypingEvent::End => return,
+            TypingEvent::Pause => {
+                for uri in std::mem::take(&mut dirty) {
+                    record_buffer(&server, &uri, TYPED).await;
+                }
             }
-        };
-        match next {
-            None => return,
-            Some(DocumentEvent::Changed(uri)) => {
+            TypingEvent::Event(DocumentEvent::Changed(uri)) => {
                 dirty.insert(uri);
-                first_change.get_or_insert_with(Instant::now);
+                typing.note_change();
             }
-            Some(DocumentEvent::Saved { uri, time, text }) => {
+            TypingEvent::Event(DocumentEvent::Saved { uri, time, text }) => {
                 dirty.remove(&uri);
                 let options = RecordOptions {
                     saved: Some(time),
@@ -63,7 +50,7 @@ pub async fn record(server: Arc<ServerState>, mut events: UnboundedReceiver<Docu
                     record_user_save(&server.documents, &uri, text).await;
                 }
             }
-            Some(DocumentEvent::Closed(uri, document)) => {
+            TypingEvent::Event(DocumentEvent::Closed(uri, document)) => {
                 dirty.remove(&uri);
                 let server = server.clone();
                 tokio::spawn(async move {
