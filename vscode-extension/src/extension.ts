@@ -23,6 +23,7 @@ import { Proposals } from "./control/proposal.ts";
 import { StopMarks } from "./control/stops.ts";
 import { AgentsView, BreakpointsView } from "./control/views.ts";
 import { Ctx } from "./ctx.ts";
+import { registerDebugging } from "./debug/index.ts";
 import { Graph } from "./graph/panel.ts";
 import { Recording } from "./recording.ts";
 import { CallsView } from "./repl/calls.ts";
@@ -88,6 +89,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   ctx.register(new Badges());
   ctx.register(new NotebookMarks(ctx));
   ctx.register(reportChangesOnDisk(ctx));
+  registerDebugging(ctx);
   const started = ctx;
   // activation does not wait for the server, nor for its client to load
   setImmediate(() => void started.start());

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 /** A step, by the name of its `when` key. */
-export type Step = "program" | "agents" | "prompt" | "rewind" | "breakpoint";
+export type Step = "program" | "agents" | "prompt" | "rewind" | "breakpoint" | "job";
 
 /** VS Code ticks only what becomes true while it knows the walkthrough, which it reads as the first one is opened. */
 export class Steps implements vscode.Disposable {

@@ -1,7 +1,7 @@
 //! The way to the client: one queue, so that messages keep their order, and a thread that writes them.
 
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -39,6 +39,7 @@ pub struct DapClient {
     queue: Sender<DapMessage>,
     /// Bytes of output in the queue.
     waiting: Arc<AtomicUsize>,
+    is_vscode: Arc<AtomicBool>,
     writer: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
 
@@ -62,8 +63,20 @@ impl DapClient {
         Ok(DapClient {
             queue,
             waiting,
+            is_vscode: Arc::default(),
             writer: Arc::new(Mutex::new(Some(writer))),
         })
+    }
+
+    /// Takes the name that the client has in the protocol.
+    pub fn named(&self, name: Option<&str>) {
+        let is_vscode = name.is_some_and(|name| name.starts_with("vscode"));
+        self.is_vscode.store(is_vscode, Ordering::Relaxed);
+    }
+
+    /// True for VS Code and the editors that are made of it. Some of their ways differ from the protocol's.
+    pub fn is_vscode(&self) -> bool {
+        self.is_vscode.load(Ordering::Relaxed)
     }
 
     pub fn respond(&self, request: i64, command: &str, body: Option<Value>) {

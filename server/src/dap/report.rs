@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use backstitch_job::report::{
-    Annotation, JobEnd, JobName, Level, RunReport, StepEnd, StepName, Stream,
+    Annotation, JobEnd, JobName, Level, RunReport, StepEnd, StepName, StepPart, Stream,
 };
 use backstitch_job::state::StepOutcome;
 use dapts::{OutputEvent, OutputEventCategory, OutputEventGroup, ThreadEvent, ThreadEventReason};
@@ -31,6 +31,8 @@ pub struct ClientReport {
     /// Threads of the other jobs that run, by their ids.
     threads: BTreeMap<String, u64>,
     last_thread: u64,
+    /// Steps that run, the inner one last. One that is left out never begins.
+    begun: Vec<(Vec<usize>, StepPart)>,
     shown: usize,
     left_out: usize,
 }
@@ -44,6 +46,7 @@ impl ClientReport {
             job,
             threads: BTreeMap::new(),
             last_thread: JOB_THREAD,
+            begun: Vec::new(),
             shown: 0,
             left_out: 0,
         }
@@ -61,6 +64,11 @@ impl ClientReport {
 
     /// A line with a place, or one that begins or ends a group.
     fn line(&self, text: String, place: Option<(&Path, u32)>, group: Option<OutputEventGroup>) {
+        // VS Code draws a group once: lines that come later than its first ones would never be seen
+        let group = group.filter(|_| !self.client.is_vscode());
+        if text.is_empty() && group.is_none() {
+            return;
+        }
         let (file, line) = place.unzip();
         self.client.event(
             "output",
@@ -88,7 +96,20 @@ impl RunReport for ClientReport {
         (self.shown, self.left_out) = (0, 0);
         *self.shared.running() = Some(FrameView::running(step, &self.root));
         let file = own_file(&self.root, &step.file);
-        let text = format!("{}\n", step.name);
+        // a step back has left the steps that this one is not in
+        while let Some((path, _)) = self.begun.last()
+            && !(step.path.len() > path.len() && step.path.starts_with(path))
+        {
+            self.begun.pop();
+            self.line(String::new(), None, Some(OutputEventGroup::End));
+        }
+        self.begun.push((step.path.clone(), step.part));
+        let text = if self.client.is_vscode() {
+            // bold, where no group tells it from the output
+            format!("\x1b[1m{}\x1b[0m\n", step.name)
+        } else {
+            format!("{}\n", step.name)
+        };
         self.line(
             text,
             Some((&file, step.line)),
@@ -153,9 +174,17 @@ impl RunReport for ClientReport {
         let outcome = end.outcome.as_str();
         let reason = end.reason.as_ref().map(|reason| format!(": {reason}"));
         let reason = reason.unwrap_or_default();
-        let text = format!("{outcome} in {} ms{reason}\n", end.milliseconds);
-        self.line(text, None, None);
-        self.line(String::new(), None, Some(OutputEventGroup::End));
+        let this = (step.path.clone(), step.part);
+        if self.begun.last() == Some(&this) {
+            self.begun.pop();
+            let text = format!("{outcome} in {} ms{reason}\n", end.milliseconds);
+            self.line(text, None, None);
+            self.line(String::new(), None, Some(OutputEventGroup::End));
+        } else {
+            let file = own_file(&self.root, &step.file);
+            let text = format!("{}: {outcome}{reason}\n", step.name);
+            self.line(text, Some((&file, step.line)), None);
+        }
         self.client.event(
             "backstitchStep",
             &json!({

@@ -152,6 +152,7 @@ fn initialize(server: &mut DapServer, request: &DapRequest) -> DapBody {
     }
     let wanted: InitializeRequestArguments = request.read()?;
     server.is_initialized = true;
+    server.client.named(wanted.client_id.as_deref());
     server.first_line = u32::from(wanted.lines_start_at1.unwrap_or(true));
     server.first_column = usize::from(wanted.columns_start_at1.unwrap_or(true));
     let shows_progress = wanted.supports_progress_reporting == Some(true);
@@ -332,8 +333,10 @@ fn leave(server: &mut DapServer, request: &DapRequest) {
     let wanted = wanted.ok().flatten();
     let suspends = wanted.as_ref().and_then(|wanted| wanted.suspend_debuggee);
     let ends = wanted.and_then(|wanted| wanted.terminate_debuggee);
-    // by the protocol a job that was launched ends, and one that was there before stays
-    let ends = ends.unwrap_or(!server.is_attached);
+    // by the protocol a job that was launched ends, and one that was there before stays. VS Code says neither where its window
+    // closes; its button for the end says one
+    let stays = server.is_attached || server.client.is_vscode();
+    let ends = ends.unwrap_or(!stays);
     if suspends == Some(true) || !ends {
         return;
     }

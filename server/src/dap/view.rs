@@ -11,6 +11,9 @@ use serde_json::{Map, Value, json};
 use super::failures::StopFailure;
 use crate::jobs::words;
 
+/// Contexts that a view has first.
+const FIRST_CONTEXTS: [&str; 5] = ["env", "steps", "inputs", "matrix", "needs"];
+
 /// The id of the frame of the step where the job stands. Others follow.
 const FIRST_FRAME: u64 = 1;
 
@@ -244,7 +247,11 @@ fn scopes(session: &mut JobSession) -> Vec<ScopeView> {
         name: "Step".to_owned(),
         values: step_values(session),
     }];
-    for name in TemplateSchema::of_steps().contexts {
+    let mut contexts = TemplateSchema::of_steps().contexts.to_vec();
+    // those that are looked at and set most often come first
+    let place = |name: &&str| FIRST_CONTEXTS.iter().position(|first| first == name);
+    contexts.sort_by_key(|name| place(name).unwrap_or(FIRST_CONTEXTS.len()));
+    for name in contexts {
         let text = session.evaluate(&format!("toJSON({name})"));
         let text = text.map(|text| value_text(&text)).unwrap_or_default();
         let mut values: Value = serde_json::from_str(&text).unwrap_or_default();

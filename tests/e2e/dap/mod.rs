@@ -2,6 +2,7 @@
 
 mod dialogues;
 mod talk;
+mod vscode;
 mod watching;
 
 use serde_json::json;

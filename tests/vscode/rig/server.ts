@@ -188,6 +188,7 @@ const NEEDED = [
   'search-result',
   'theme-defaults',
   'theme-seti',
+  'yaml',
 ];
 
 /** The folder, in which they are then alone. */

@@ -27,3 +27,16 @@ export function versionOf(file: string): Promise<string | undefined> {
     }
   });
 }
+
+/** Returns its output also where its exit code tells of a finding. Fails with its message if there is none. */
+export function report(program: string, args: string[], cwd: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile(program, args, { cwd, maxBuffer: MAX_REPORT }, (error, stdout, stderr) => {
+      if (error === null || stdout !== "") resolve(stdout);
+      else reject(new Error(stderr.trim().replace(/^error: /, "") || error.message));
+    });
+  });
+}
+
+/** Bytes of a report. */
+const MAX_REPORT = 16 * 1024 * 1024;
