@@ -15,9 +15,9 @@ use crate::table::Goal;
 /// Time that one step may take beside its script, in milliseconds.
 const STEP_COST: f64 = 2.0;
 /// Prints a gigabyte, in lines of 100 bytes.
-const PRINTS: &str = "yes 0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789 | head -c 1000000000";
+pub const PRINTS: &str = "yes 0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789 | head -c 1000000000";
 /// Memory for any amount of output, in MB.
-const OUTPUT_MEMORY: f64 = 64.0;
+pub const OUTPUT_MEMORY: f64 = 64.0;
 
 /// Writes a workflow of one job with these scripts.
 pub fn write_workflow(root: &Path, name: &str, scripts: &[String]) -> Result<()> {

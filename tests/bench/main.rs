@@ -30,6 +30,7 @@ mod armed;
 mod blame;
 mod client;
 mod day;
+mod debug_adapter;
 mod editor;
 mod engine;
 mod floor;
@@ -175,6 +176,7 @@ fn main() -> Result<()> {
     if options.steps > 0 {
         jobs::measure(&mut report, &programs, options.steps, options.runs)?;
         job_back::measure(&mut report, &programs, options.runs)?;
+        debug_adapter::measure(&mut report, &programs, options.runs)?;
     }
     let load = [before, load()];
     if options.json {

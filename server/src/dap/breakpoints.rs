@@ -14,7 +14,7 @@ use super::steps::{FileStep, steps_of};
 use super::view::own_file;
 
 /// All breakpoints of a client.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ClientBreakpoints {
     of_lines: BTreeMap<PathBuf, Vec<JobBreakpoint>>,
     of_names: Vec<JobBreakpoint>,
@@ -60,6 +60,19 @@ pub struct BreakpointArrival {
     pub condition: Option<String>,
     /// A text with expressions in braces, which is shown instead of a stop.
     pub log: Option<String>,
+}
+
+impl Default for ClientBreakpoints {
+    /// Those of a client that names no filters of failures, such as Helix: the filters that are on by default.
+    fn default() -> ClientBreakpoints {
+        ClientBreakpoints {
+            of_lines: BTreeMap::new(),
+            of_names: Vec::new(),
+            of_data: Vec::new(),
+            failures: FailureFilter::that_are_on(),
+            last_id: 0,
+        }
+    }
 }
 
 impl ClientBreakpoints {

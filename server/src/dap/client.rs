@@ -1,12 +1,13 @@
 //! The way to the client: one queue, so that messages keep their order, and a thread that writes them.
 
-use std::io;
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use backstitch_job::step::mask::Masks;
 use dapts::{OutputEvent, OutputEventCategory};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -21,6 +22,9 @@ const BATCH_SIZE: usize = 64 * 1024;
 
 /// Bytes of output that wait for a slow client. Later output is left out, so no step waits.
 const MAX_WAITING: usize = 8 * 1024 * 1024;
+
+/// Bytes of a line with a place, beside its text.
+const LINE_SIZE: usize = 1024;
 
 /// Requests of a person's, whose errors a client shows. Others ask by themselves, or have a place for an error.
 const SHOWN_ERRORS: [&str; 7] = [
@@ -40,6 +44,9 @@ pub struct DapClient {
     /// Bytes of output in the queue.
     waiting: Arc<AtomicUsize>,
     is_vscode: Arc<AtomicBool>,
+    is_neovim: Arc<AtomicBool>,
+    /// Masks of the run, once there is one.
+    masks: Arc<OnceLock<Masks>>,
     writer: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
 
@@ -47,23 +54,33 @@ enum DapMessage {
     /// A message without its number.
     Message(Value),
     Output(OutputEventCategory, String),
+    /// A line with a place, and its size.
+    Line(Value, usize),
     Close,
 }
 
 impl DapClient {
+    /// A client on standard output.
     pub fn start() -> io::Result<DapClient> {
+        DapClient::of(io::stdout())
+    }
+
+    /// Starts the thread that writes to the client.
+    pub fn of(to: impl Write + Send + 'static) -> io::Result<DapClient> {
         let (queue, waiting_messages) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&waiting);
         let writer = thread::Builder::new().name("client".to_owned());
         let writer = writer.spawn(move || {
             // a client that reads nothing any longer ends the writing, and not the job
-            let _ = write_all(&waiting_messages, &counted);
+            let _ = write_all(to, &waiting_messages, &counted);
         })?;
         Ok(DapClient {
             queue,
             waiting,
             is_vscode: Arc::default(),
+            is_neovim: Arc::default(),
+            masks: Arc::default(),
             writer: Arc::new(Mutex::new(Some(writer))),
         })
     }
@@ -72,11 +89,30 @@ impl DapClient {
     pub fn named(&self, name: Option<&str>) {
         let is_vscode = name.is_some_and(|name| name.starts_with("vscode"));
         self.is_vscode.store(is_vscode, Ordering::Relaxed);
+        let is_neovim = name.is_some_and(|name| name.contains("neovim"));
+        self.is_neovim.store(is_neovim, Ordering::Relaxed);
+    }
+
+    /// Takes the masks of the run.
+    pub fn hide_by(&self, masks: &Masks) {
+        // a session has one run
+        let _ = self.masks.set(masks.clone());
+    }
+
+    /// A text without secrets.
+    pub fn mask(&self, text: &str) -> String {
+        let masks = self.masks.get();
+        masks.map_or_else(|| text.to_owned(), |masks| masks.apply(text))
     }
 
     /// True for VS Code and the editors that are made of it. Some of their ways differ from the protocol's.
     pub fn is_vscode(&self) -> bool {
         self.is_vscode.load(Ordering::Relaxed)
+    }
+
+    /// True for nvim-dap.
+    pub fn is_neovim(&self) -> bool {
+        self.is_neovim.load(Ordering::Relaxed)
     }
 
     pub fn respond(&self, request: i64, command: &str, body: Option<Value>) {
@@ -117,9 +153,21 @@ impl DapClient {
         true
     }
 
+    /// A line with a place or a group, of which a step may write many. False if it is left out, since the client is slow.
+    pub fn line(&self, event: &OutputEvent) -> bool {
+        let size = event.output.len() + LINE_SIZE;
+        if self.waiting.load(Ordering::Relaxed) + size > MAX_WAITING {
+            return false;
+        }
+        self.waiting.fetch_add(size, Ordering::Relaxed);
+        let body = serde_json::to_value(event).unwrap_or_default();
+        self.send(DapMessage::Line(body, size));
+        true
+    }
+
     /// A line of the adapter itself.
     pub fn say(&self, text: &str) {
-        let line = format!("{}\n", text.trim_end());
+        let line = format!("{}\n", self.mask(text.trim_end()));
         self.output(OutputEventCategory::Console, &line);
     }
 
@@ -139,8 +187,11 @@ impl DapClient {
     }
 }
 
-fn write_all(queue: &Receiver<DapMessage>, waiting: &AtomicUsize) -> io::Result<()> {
-    let mut to = io::stdout().lock();
+fn write_all(
+    mut to: impl Write,
+    queue: &Receiver<DapMessage>,
+    waiting: &AtomicUsize,
+) -> io::Result<()> {
     let mut number = 0;
     let mut write = |mut message: Value| {
         number += 1;
@@ -170,6 +221,10 @@ fn write_all(queue: &Receiver<DapMessage>, waiting: &AtomicUsize) -> io::Result<
                     let body = serde_json::to_value(event).unwrap_or_default();
                     write(json!({"type": "event", "event": "output", "body": body}))?;
                 }
+            }
+            DapMessage::Line(body, size) => {
+                waiting.fetch_sub(size, Ordering::Relaxed);
+                write(json!({"type": "event", "event": "output", "body": body}))?;
             }
             DapMessage::Close => return Ok(()),
         }

@@ -79,6 +79,16 @@ pub struct FailureFilter {
 
 impl FailureFilter {
     /// The words about a condition.
+    /// Those that are on without a choice of the client's.
+    pub fn that_are_on() -> Vec<FailureFilter> {
+        let on = FailureKind::ALL.into_iter().filter(|kind| kind.is_on());
+        on.map(|kind| FailureFilter {
+            kind,
+            condition: None,
+        })
+        .collect()
+    }
+
     pub const CONDITION: &str = "An expression, as: github.job == 'build'";
 }
 

@@ -51,9 +51,7 @@ pub fn go(
         if shared.pauses.swap(false, Ordering::SeqCst) {
             return Ok(Some(StopReason::of("pause")));
         }
-        let root = session.job().repository().root.clone();
-        let arrivals = shared.breakpoints().at(&step.name, &root);
-        if let Some(reason) = act(session, shared, &arrivals) {
+        if let Some(reason) = arrive(session, shared) {
             return Ok(Some(reason));
         }
         let is_there = match way {
@@ -66,6 +64,16 @@ pub fn go(
             return Ok(Some(StopReason::of("step")));
         }
     }
+}
+
+/// Lets breakpoints act at the step where the job stands. A reason: the job stops.
+pub fn arrive(session: &mut JobSession, shared: &SharedJob) -> Option<StopReason> {
+    let StopPlace::Before(step) = session.stop() else {
+        return None;
+    };
+    let root = &session.job().repository().root;
+    let arrivals = shared.breakpoints().at(&step.name, root);
+    act(session, shared, &arrivals)
 }
 
 /// The failure at which the client wants to stop here.
@@ -168,6 +176,11 @@ fn data_changed_after(
 
 /// Runs the rest of the job without a stop: a client has asked for its end.
 pub fn run_out(session: &mut JobSession) -> Result<Option<StopReason>, String> {
+    let stop = session.job().stop_request();
+    if stop.wishes() == 0 {
+        // the wish ended the step that ran, and counts for the job, too
+        stop.request();
+    }
     while !matches!(session.stop(), StopPlace::End) {
         session.forward(Forward::On)?;
     }
@@ -187,7 +200,7 @@ fn one_step(shared: &SharedJob, way: Forward) -> Forward {
     }
 }
 
-/// Lets breakpoints act at the step where the job stands. A reason: the job stops.
+/// Lets breakpoints act. A reason: the job stops.
 fn act(
     session: &mut JobSession,
     shared: &SharedJob,

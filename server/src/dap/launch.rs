@@ -187,7 +187,8 @@ impl LaunchArguments {
         Ok(JobLaunch {
             names: &NAMES,
             file: if is_there { root.join(&file) } else { file },
-            job: self.job.clone(),
+            // Helix gives an empty text where its user names none
+            job: self.job.clone().filter(|job| !job.is_empty()),
             matrix: pairs(&self.matrix),
             step: self.step.clone(),
             outputs: pairs(&self.outputs),

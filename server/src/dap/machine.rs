@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::evaluate::{AfterAnswer, JobQuestion, answer};
 use super::failures::{StepFacts, StopFailure};
-use super::going::{go, point_at, reverse, run_out};
+use super::going::{arrive, go, point_at, reverse, run_out};
 use super::launch::{ContinuedRun, LaunchedRun};
 use super::progress::ShownProgress;
 use super::shared::{JOB_THREAD, SharedJob, StopReason};
@@ -80,14 +80,24 @@ impl ClientDriver {
         let mut agreed: Option<WorkflowAdditions> = None;
         if self.stop_on_entry {
             self.stopped(session, &StopReason::of("entry"), None);
+        } else if let Some(reason) = arrive(session, &self.shared) {
+            self.stopped(session, &reason, None);
         } else if !self.forward(session, Forward::On, &mut agreed)? {
             return Ok(());
         }
         loop {
-            let command = match commands.recv() {
-                Ok(command) => command,
-                // the client has left
-                Err(RecvError) => return Ok(()),
+            let command = if self.shared.is_leaving() {
+                match commands.try_recv() {
+                    Ok(command) => command,
+                    // the client asked for the end while a line of its console ran
+                    Err(_) => return run_out(session).map(drop),
+                }
+            } else {
+                match commands.recv() {
+                    Ok(command) => command,
+                    // the client has left
+                    Err(RecvError) => return Ok(()),
+                }
             };
             if !self.carry_out(session, command, &mut agreed)? {
                 return Ok(());
@@ -145,34 +155,38 @@ impl ClientDriver {
     fn ask(&self, session: &mut JobSession, asked: &JobQuestion) -> Result<bool, String> {
         let changes = asked.may_change();
         let runs = asked.runs_steps();
-        if changes {
-            self.shared.runs();
-        }
+        let client = &self.shared.client;
+        let continued = json!({"threadId": JOB_THREAD, "allThreadsContinued": true});
         if runs {
-            let all = json!({"threadId": JOB_THREAD, "allThreadsContinued": true});
-            self.shared.client.event("continued", &all);
+            client.event("continued", &continued);
         }
         let (reply, answered) = answer(session, &self.shared, asked);
         if changes {
             session.keep()?;
         }
         if changes && matches!(answered, AfterAnswer::Stays) {
-            self.publish(session, None);
+            self.shared.refresh(self.view_of(session, None));
             self.shared.stands();
         }
-        let client = &self.shared.client;
         match reply.result {
             Ok(body) => client.respond(reply.request, reply.command, Some(body)),
             Err(reason) => client.refuse(reply.request, reply.command, &reason),
         }
         match answered {
             AfterAnswer::Quit => return Ok(false),
-            AfterAnswer::Moved => self.stopped(session, &StopReason::of("step"), None),
+            AfterAnswer::Moved => {
+                if !runs {
+                    // no request of the protocol moved the job
+                    client.event("continued", &continued);
+                }
+                self.stopped(session, &StopReason::of("step"), None);
+            }
             // nothing has run, and the client takes the job for running
             AfterAnswer::Stays if runs => self.stopped(session, &StopReason::of("step"), None),
             AfterAnswer::Stays if changes => {
                 let areas = json!({"areas": ["variables"], "threadId": JOB_THREAD});
                 client.event("invalidated", &areas);
+                self.shared.stop_again();
             }
             AfterAnswer::Stays => {}
         }
@@ -278,12 +292,16 @@ impl ClientDriver {
         self.shared.stopped(reason, &description);
     }
 
-    /// `failure`: the one at which the job has stopped, if the place alone does not tell it.
     fn publish(&self, session: &mut JobSession, failure: Option<StopFailure>) {
+        let view = self.view_of(session, failure);
+        self.shared.publish(view);
+    }
+
+    /// `failure`: the one at which the job has stopped, if the place alone does not tell it.
+    fn view_of(&self, session: &mut JobSession, failure: Option<StopFailure>) -> JobView {
         let here = || StopFailure::at(session.stop(), &StepFacts::default()).into_iter();
         let failure = failure.or_else(|| here().next());
-        let view = JobView::of(session, &self.place, failure);
-        self.shared.publish(view);
+        JobView::of(session, &self.place, failure)
     }
 
     /// Stands before all jobs, until the client lets them run. False if it ends the run.

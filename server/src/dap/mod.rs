@@ -4,16 +4,17 @@
 mod breakpoints;
 mod capabilities;
 mod changes;
-mod client;
+pub mod client;
 mod completion;
 mod data;
 mod evaluate;
 mod failures;
-mod frames;
+pub mod frames;
 mod going;
 mod launch;
 mod machine;
 mod movement;
+mod paths;
 mod progress;
 mod questions;
 mod report;
@@ -25,7 +26,7 @@ mod steps;
 mod variables;
 mod view;
 
-use std::io;
+use std::io::{self, BufRead};
 use std::path::PathBuf;
 
 use client::DapClient;
@@ -34,20 +35,38 @@ use server::DapServer;
 /// Serves one client until it leaves.
 pub fn run(workspace: Option<PathBuf>) -> io::Result<()> {
     let client = DapClient::start()?;
-    let mut server = DapServer::new(client.clone(), workspace);
-    let mut input = io::stdin().lock();
+    let server = DapServer::new(client, workspace);
+    server.hear_interrupts()?;
+    answer_all(&mut io::stdin().lock(), server)
+}
+
+/// Answers the messages of an input. The rest of the answers is written at its end.
+pub fn serve(
+    input: &mut impl BufRead,
+    client: &DapClient,
+    workspace: Option<PathBuf>,
+) -> io::Result<()> {
+    answer_all(input, DapServer::new(client.clone(), workspace))
+}
+
+fn answer_all(input: &mut impl BufRead, mut server: DapServer) -> io::Result<()> {
     let ended = loop {
-        match frames::read(&mut input) {
+        match frames::read(input) {
             Ok(Some(message)) => {
                 if !requests::receive(&mut server, &message) {
                     break Ok(());
                 }
             }
-            // the run stays as it is: another client continues it
-            Ok(None) => break Ok(()),
+            Ok(None) => {
+                // without that request the run stays as it is: another client continues it
+                if server.terminations > 0 {
+                    server.end();
+                }
+                break Ok(());
+            }
             Err(error) => break Err(error),
         }
     };
-    client.close();
+    server.client.close();
     ended
 }

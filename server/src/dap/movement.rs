@@ -9,9 +9,10 @@ use dapts::{GotoArguments, GotoTarget, GotoTargetsArguments, RestartFrameArgumen
 use serde_json::json;
 
 use super::machine::MachineCommand;
-use super::request::{DapBody, DapRequest, body, path_of};
+use super::paths::path_of;
+use super::request::{DapBody, DapRequest, body};
 use super::server::DapServer;
-use super::shared::JobPhase;
+use super::shared::{JobPhase, QueuedKind};
 use super::steps::steps_of;
 use super::view::JobView;
 
@@ -19,7 +20,7 @@ use super::view::JobView;
 pub fn goto_targets(server: &mut DapServer, request: &DapRequest) -> DapBody {
     let wanted: GotoTargetsArguments = request.read()?;
     let file = path_of(&wanted.source)?;
-    let line = (wanted.line + 1).saturating_sub(server.first_line);
+    let line = server.line_of(wanted.line);
     let steps = steps_of(&file)?;
     let mut at_line = steps.iter();
     let step = at_line.find(|step| (step.first..=step.last).contains(&line));
@@ -27,7 +28,7 @@ pub fn goto_targets(server: &mut DapServer, request: &DapRequest) -> DapBody {
     let place = step.map(|step| (file, step.first));
     let found = place.and_then(|place| Some((target_label(&view, &place)?, place)));
     let targets = found.map(|(label, place)| {
-        let shown = place.1 + server.first_line - 1;
+        let shown = server.client_line(place.1);
         GotoTarget {
             column: None,
             end_column: None,
@@ -58,7 +59,8 @@ fn target_label(view: &JobView, (file, line): &(PathBuf, u32)) -> Option<String>
 }
 
 /// Freezes the step that runs. Between two steps the job stops before the next one.
-pub fn pause(server: &DapServer) -> DapBody {
+pub fn pause(server: &DapServer, request: &DapRequest) -> DapBody {
+    request.is_of_job()?;
     if server.shared.phase() != JobPhase::Running {
         return Err("No step runs, so none can be frozen.".to_owned());
     }
@@ -73,28 +75,42 @@ pub fn pause(server: &DapServer) -> DapBody {
 pub fn go(server: &DapServer, request: &DapRequest) {
     let name = request.command.as_str();
     let client = &server.client;
-    let command = if server.shared.phase() == JobPhase::Stopped {
-        command_of(server, request)
-    } else {
-        Err(match name {
-            "stepBack" | "reverseContinue" => "Stop first (pause), then step back.",
-            _ => "The job does not stand.",
-        }
-        .to_owned())
+    let kind = match name {
+        "stepBack" => QueuedKind::Back,
+        _ => QueuedKind::Move,
     };
-    match command {
-        Ok(command) => {
+    let follows = kind == QueuedKind::Back && server.shared.further_steps_back().is_some();
+    let taken = if server.shared.phase() == JobPhase::Stopped || follows {
+        let checked = request
+            .is_of_job()
+            .and_then(|()| command_of(server, request));
+        checked.map(|command| server.shared.takes(kind).then_some(command))
+    } else {
+        Ok(None)
+    };
+    let reason = match taken {
+        Ok(Some(command)) => {
             let body = (name == "continue").then(|| json!({"allThreadsContinued": true}));
             client.respond(request.number, name, body);
             server.send(command);
+            return;
         }
-        Err(reason) => client.refuse(request.number, name, &reason),
-    }
+        Ok(None) => match name {
+            "stepBack" | "reverseContinue" => "Stop first (pause), then step back.",
+            _ => "The job does not stand.",
+        }
+        .to_owned(),
+        Err(reason) => reason,
+    };
+    client.refuse(request.number, name, &reason);
+    server.shared.refused_step();
 }
 
 fn command_of(server: &DapServer, request: &DapRequest) -> Result<MachineCommand, String> {
     let view = server.shared.view();
-    let needs_point = || match view.available {
+    let available = server.shared.further_steps_back();
+    let available = available.unwrap_or(view.available);
+    let needs_point = || match available {
         0 => Err("No checkpoints are available: no step has run.".to_owned()),
         _ => Ok(()),
     };

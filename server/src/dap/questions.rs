@@ -18,7 +18,7 @@ const CONSOLE_SIGNS: [char; 2] = ['!', ':'];
 /// Asks the job, or answers with the reason why it is not asked.
 pub fn ask(server: &DapServer, request: &DapRequest) {
     let asked = match request.command.as_str() {
-        "evaluate" => evaluate(request),
+        "evaluate" => evaluate(server, request),
         "setVariable" => set_variable(server, request),
         "setExpression" => set_expression(request),
         "source" => source(server, request),
@@ -38,8 +38,13 @@ pub fn ask(server: &DapServer, request: &DapRequest) {
         .refuse(request.number, &request.command, &reason);
 }
 
-fn evaluate(request: &DapRequest) -> Result<JobQuestion, String> {
+fn evaluate(server: &DapServer, request: &DapRequest) -> Result<JobQuestion, String> {
     let wanted: EvaluateArguments = request.read()?;
+    if let Some(id) = wanted.frame_id
+        && server.shared.view().frame(id).is_none()
+    {
+        return Err(format!("The frame {id} is of an earlier stop."));
+    }
     let (request, text) = (request.number, wanted.expression);
     let is_line = match wanted.context {
         Some(EvaluateArgumentsContext::Repl) => true,

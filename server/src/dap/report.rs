@@ -35,6 +35,8 @@ pub struct ClientReport {
     begun: Vec<(Vec<usize>, StepPart)>,
     shown: usize,
     left_out: usize,
+    /// Groups of the step that are open; true for those of which the client has the beginning.
+    groups: Vec<bool>,
 }
 
 impl ClientReport {
@@ -49,6 +51,7 @@ impl ClientReport {
             begun: Vec::new(),
             shown: 0,
             left_out: 0,
+            groups: Vec::new(),
         }
     }
 
@@ -62,25 +65,54 @@ impl ClientReport {
         thread
     }
 
-    /// A line with a place, or one that begins or ends a group.
-    fn line(&self, text: String, place: Option<(&Path, u32)>, group: Option<OutputEventGroup>) {
-        // VS Code draws a group once: lines that come later than its first ones would never be seen
-        let group = group.filter(|_| !self.client.is_vscode());
-        if text.is_empty() && group.is_none() {
-            return;
+    /// A line with a place, or one that begins or ends a group. False if it is left out.
+    fn line(
+        &mut self,
+        text: String,
+        place: Option<(&Path, u32)>,
+        group: Option<OutputEventGroup>,
+    ) -> bool {
+        let size = text.len();
+        let event = self.event_of(text, place, group);
+        let is_shown = self.shown + size <= MAX_SHOWN && self.client.line(&event);
+        if is_shown {
+            self.shown += size;
+        } else {
+            self.left_out += size;
         }
+        is_shown
+    }
+
+    /// The beginning or the end of a step, which the client always gets.
+    fn bound(&self, text: String, place: Option<(&Path, u32)>, group: Option<OutputEventGroup>) {
+        let event = self.event_of(text, place, group);
+        if !event.output.is_empty() || event.group.is_some() {
+            self.client.event("output", &event);
+        }
+    }
+
+    fn event_of(
+        &self,
+        text: String,
+        place: Option<(&Path, u32)>,
+        group: Option<OutputEventGroup>,
+    ) -> OutputEvent {
         let (file, line) = place.unzip();
-        self.client.event(
-            "output",
-            &OutputEvent {
-                category: Some(OutputEventCategory::Console),
-                output: text,
-                source: file.map(source_of),
-                line,
-                group,
-                ..OutputEvent::default()
-            },
-        );
+        OutputEvent {
+            category: Some(OutputEventCategory::Console),
+            output: text,
+            source: file.map(source_of),
+            line,
+            // VS Code draws a group once: lines that come later than its first ones would never be seen
+            group: group.filter(|_| !self.client.is_vscode()),
+            ..OutputEvent::default()
+        }
+    }
+
+    fn end_groups(&mut self) {
+        while !self.groups.is_empty() {
+            self.group(None);
+        }
     }
 }
 
@@ -93,6 +125,7 @@ impl RunReport for ClientReport {
     }
 
     fn step_started(&mut self, step: &StepName) {
+        self.groups.clear();
         (self.shown, self.left_out) = (0, 0);
         *self.shared.running() = Some(FrameView::running(step, &self.root));
         let file = own_file(&self.root, &step.file);
@@ -101,7 +134,7 @@ impl RunReport for ClientReport {
             && !(step.path.len() > path.len() && step.path.starts_with(path))
         {
             self.begun.pop();
-            self.line(String::new(), None, Some(OutputEventGroup::End));
+            self.bound(String::new(), None, Some(OutputEventGroup::End));
         }
         self.begun.push((step.path.clone(), step.part));
         let text = if self.client.is_vscode() {
@@ -110,11 +143,8 @@ impl RunReport for ClientReport {
         } else {
             format!("{}\n", step.name)
         };
-        self.line(
-            text,
-            Some((&file, step.line)),
-            Some(OutputEventGroup::Start),
-        );
+        let place = Some((file.as_path(), step.line));
+        self.bound(text, place, Some(OutputEventGroup::Start));
     }
 
     fn output(&mut self, stream: Stream, text: &[u8]) {
@@ -131,12 +161,14 @@ impl RunReport for ClientReport {
     }
 
     fn group(&mut self, title: Option<&str>) {
-        match title {
-            Some(title) => {
-                self.line(format!("{title}\n"), None, Some(OutputEventGroup::Start));
+        let Some(title) = title else {
+            if self.groups.pop() == Some(true) {
+                self.bound(String::new(), None, Some(OutputEventGroup::End));
             }
-            None => self.line(String::new(), None, Some(OutputEventGroup::End)),
-        }
+            return;
+        };
+        let is_shown = self.line(format!("{title}\n"), None, Some(OutputEventGroup::Start));
+        self.groups.push(is_shown);
     }
 
     fn annotation(&mut self, annotation: &Annotation) {
@@ -162,6 +194,7 @@ impl RunReport for ClientReport {
 
     fn step_ended(&mut self, step: &StepName, end: &StepEnd) {
         *self.shared.running() = None;
+        self.end_groups();
         if end.outcome == StepOutcome::Failure && end.conclusion == StepOutcome::Success {
             let text = step_failure(step, end);
             self.shared.step_facts().continued.push(text);
@@ -178,12 +211,12 @@ impl RunReport for ClientReport {
         if self.begun.last() == Some(&this) {
             self.begun.pop();
             let text = format!("{outcome} in {} ms{reason}\n", end.milliseconds);
-            self.line(text, None, None);
-            self.line(String::new(), None, Some(OutputEventGroup::End));
+            self.bound(text, None, None);
+            self.bound(String::new(), None, Some(OutputEventGroup::End));
         } else {
             let file = own_file(&self.root, &step.file);
             let text = format!("{}: {outcome}{reason}\n", step.name);
-            self.line(text, Some((&file, step.line)), None);
+            self.bound(text, Some((&file, step.line)), None);
         }
         self.client.event(
             "backstitchStep",
@@ -200,17 +233,18 @@ impl RunReport for ClientReport {
 
     fn job_ended(&mut self, job: &JobName, end: &JobEnd) {
         let thread_id = self.thread_of(job);
+        let name = self.client.mask(&job.name);
+        let reason = end.reason.as_ref().map(|reason| self.client.mask(reason));
         self.client.event(
             "backstitchJob",
             &json!({
-                "id": job.id, "name": job.name, "result": end.result.as_str(), "ms": end.milliseconds,
-                "reason": end.reason, "directory": end.directory,
+                "id": job.id, "name": name, "result": end.result.as_str(), "ms": end.milliseconds,
+                "reason": reason, "directory": end.directory,
             }),
         );
-        let reason = end.reason.as_ref().map(|reason| format!(": {reason}"));
+        let reason = reason.map(|reason| format!(": {reason}"));
         self.client.say(&format!(
-            "The job {} ended: {}{}",
-            job.name,
+            "The job {name} ended: {}{}",
             end.result.as_str(),
             reason.unwrap_or_default()
         ));

@@ -1,10 +1,9 @@
 //! A request of a client, and the parts that its handlers share.
 
-use std::path::{Path, PathBuf};
-
-use dapts::Source;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+use super::shared::JOB_THREAD;
 
 /// The answer to a request: a body, or a sentence.
 pub type DapBody = Result<Option<Value>, String>;
@@ -15,13 +14,6 @@ pub fn body(body: impl serde::Serialize) -> DapBody {
         .map_err(|error| error.to_string())
 }
 
-pub fn path_of(source: &Source) -> Result<PathBuf, String> {
-    let path = source.path.as_deref().filter(|path| !path.is_empty());
-    let path = path.ok_or("The source has no path.")?;
-    let path = Path::new(path);
-    Ok(path.canonicalize().unwrap_or_else(|_| path.to_owned()))
-}
-
 /// A request of a client.
 pub struct DapRequest {
     pub number: i64,
@@ -30,6 +22,17 @@ pub struct DapRequest {
 }
 
 impl DapRequest {
+    /// Err: it names another thread than that of the job.
+    pub fn is_of_job(&self) -> Result<(), String> {
+        let thread = &self.arguments["threadId"];
+        if thread.is_null() || *thread == JOB_THREAD {
+            return Ok(());
+        }
+        Err(format!(
+            "The thread {thread} is not there, or does not stand."
+        ))
+    }
+
     /// Its arguments. Err: a sentence about those that are missing or of another type.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, String> {
         let arguments = self.arguments.clone();

@@ -20,10 +20,11 @@ use super::failures::filters_of;
 use super::launch::{AttachArguments, LaunchArguments};
 use super::machine::MachineCommand;
 use super::movement::{go, goto_targets, pause};
+use super::paths::path_of;
 use super::questions::{ask, cancel, data_info};
-use super::request::{DapBody, DapRequest, body, path_of};
+use super::request::{DapBody, DapRequest, body};
 use super::server::{DapServer, JobStart};
-use super::shared::{JOB_THREAD, JobPhase};
+use super::shared::{JOB_THREAD, JobPhase, QueuedKind};
 use super::steps::steps_of;
 use super::view::FrameView;
 
@@ -67,8 +68,8 @@ fn answer(server: &mut DapServer, request: &DapRequest) -> bool {
         }
         "continue" | "next" | "stepIn" | "stepOut" | "stepBack" | "reverseContinue" | "goto"
         | "restart" | "restartFrame" => go(server, request),
+        "terminate" => terminate(server, request),
         "disconnect" => {
-            client.respond(number, &command, None);
             leave(server, request);
             return false;
         }
@@ -88,7 +89,6 @@ fn after(server: &mut DapServer, command: &str) {
     match command {
         "initialize" => server.client.event("initialized", &Value::Null),
         "launch" | "attach" | "configurationDone" => server.start(),
-        "terminate" => terminate(server),
         _ => {}
     }
 }
@@ -138,10 +138,8 @@ fn plain(server: &mut DapServer, request: &DapRequest) -> DapBody {
         }
         "gotoTargets" => goto_targets(server, request),
         "loadedSources" => loaded_sources(server),
-        "pause" => pause(server),
+        "pause" => pause(server, request),
         "cancel" => cancel(server, request),
-        // the job ends after the answer
-        "terminate" => Ok(None),
         other => Err(format!("{other} is not there.")),
     }
 }
@@ -193,11 +191,11 @@ fn set_breakpoints(server: &mut DapServer, request: &DapRequest) -> DapBody {
     let file = path_of(&wanted.source)?;
     let mut all = wanted.breakpoints.unwrap_or_default();
     for one in &mut all {
-        one.line += 1 - server.first_line;
+        one.line = server.line_of(one.line);
     }
     let mut set = server.shared.breakpoints().set_lines(&file, &all);
     for one in &mut set {
-        one.line = one.line.map(|line| line + server.first_line - 1);
+        one.line = one.line.map(|line| server.client_line(line));
     }
     body(json!({"breakpoints": set}))
 }
@@ -205,10 +203,8 @@ fn set_breakpoints(server: &mut DapServer, request: &DapRequest) -> DapBody {
 fn locations(server: &DapServer, request: &DapRequest) -> DapBody {
     let wanted: BreakpointLocationsArguments = request.read()?;
     let file = path_of(&wanted.source)?;
-    let first = wanted.line + 1 - server.first_line;
-    let last = wanted
-        .end_line
-        .map_or(first, |line| line + 1 - server.first_line);
+    let first = server.line_of(wanted.line);
+    let last = wanted.end_line.map_or(first, |line| server.line_of(line));
     let steps = steps_of(&file).unwrap_or_default();
     let here = steps
         .iter()
@@ -217,15 +213,17 @@ fn locations(server: &DapServer, request: &DapRequest) -> DapBody {
         column: None,
         end_column: None,
         end_line: None,
-        line: step.first + server.first_line - 1,
+        line: server.client_line(step.first),
     });
     body(json!({"breakpoints": all.collect::<Vec<_>>()}))
 }
 
 fn threads(server: &DapServer) -> DapBody {
-    let view = server.shared.view();
-    let job = view.frames.iter().find(|frame| frame.is_job);
-    let name = job.map_or_else(|| "job".to_owned(), |frame| frame.name.clone());
+    let name = match server.shared.view().job.as_str() {
+        // it has not stood yet
+        "" => "job".to_owned(),
+        job => job.to_owned(),
+    };
     let thread = Thread {
         id: JOB_THREAD,
         name,
@@ -235,6 +233,7 @@ fn threads(server: &DapServer) -> DapBody {
 
 fn stack(server: &DapServer, request: &DapRequest) -> DapBody {
     let wanted: StackTraceArguments = request.read()?;
+    request.is_of_job()?;
     let view = server.shared.view();
     let is_running = server.shared.phase() == JobPhase::Running;
     // a step that runs stands above those that have run; the place of the last stop is not that of the job now
@@ -263,7 +262,7 @@ fn stack_frame(server: &DapServer, frame: &FrameView) -> StackFrame {
         end_line: None,
         id: frame.id,
         instruction_pointer_reference: None,
-        line: (frame.line + server.first_line).saturating_sub(1),
+        line: server.client_line(frame.line),
         module_id: None,
         name: frame.name.clone(),
         presentation_hint: frame.has_run.then_some(StackFramePresentationHint::Subtle),
@@ -313,18 +312,23 @@ fn variables(server: &DapServer, request: &DapRequest) -> DapBody {
 }
 
 /// The first request cancels the job: steps that run always still run. The second one kills.
-fn terminate(server: &mut DapServer) {
+fn terminate(server: &mut DapServer, request: &DapRequest) {
+    server.outlasts_interrupts();
     server.terminations += 1;
     server.shared.leave();
-    match (server.shared.phase(), &server.stop) {
-        (JobPhase::Begins, _) | (_, None) => server.client.event("terminated", &Value::Null),
-        (JobPhase::Stopped, Some(stop)) => {
-            stop.request();
-            server.send(MachineCommand::End);
+    if !server.shared.answers_at_end(request.number, "terminate") {
+        server.client.respond(request.number, "terminate", None);
+        if server.shared.phase() == JobPhase::Begins {
+            server.client.event("terminated", &Value::Null);
         }
-        (JobPhase::Running, Some(stop)) => stop.request(),
-        (JobPhase::Ended, Some(_)) => {}
+        return;
     }
+    if let Some(stop) = &server.stop {
+        stop.request();
+    }
+    // a job that goes back, or answers, comes to it afterwards
+    server.shared.takes(QueuedKind::Move);
+    server.send(MachineCommand::End);
 }
 
 /// Leaves the job: ended, or as it stands for another client.
@@ -336,18 +340,14 @@ fn leave(server: &mut DapServer, request: &DapRequest) {
     // by the protocol a job that was launched ends, and one that was there before stays. VS Code says neither where its window
     // closes; its button for the end says one
     let stays = server.is_attached || server.client.is_vscode();
-    let ends = ends.unwrap_or(!stays);
-    if suspends == Some(true) || !ends {
-        return;
+    let stays = suspends == Some(true) || !ends.unwrap_or(!stays);
+    let waits = !stays && server.shared.answers_at_end(request.number, "disconnect");
+    if !stays || server.terminations > 0 {
+        server.outlasts_interrupts();
+        server.end();
     }
-    server.shared.leave();
-    if let Some(stop) = &server.stop {
-        // the first wish cancels the step that runs, the second kills it
-        stop.request();
-        stop.request();
-    }
-    server.commands = None;
-    if let Some(job) = server.job.take() {
-        let _ = job.join();
+    if !waits {
+        let client = &server.client;
+        client.respond(request.number, "disconnect", None);
     }
 }

@@ -1,18 +1,22 @@
 //! The session of one client, and the job that it starts.
 
+use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use backstitch_job::step::stop::StopRequest;
 use serde_json::{Value, json};
+use signal_hook::consts::SIGINT;
 
 use super::client::DapClient;
 use super::evaluate::JobQuestion;
 use super::launch::{ContinuedRun, LaunchArguments, LaunchedRun};
 use super::machine::{self, ClientDriver, MachineCommand};
-use super::shared::{JobPhase, SharedJob};
+use super::shared::{JobPhase, QueuedKind, SharedJob};
+use super::view::JobView;
 
 /// A job that waits until the client has told its breakpoints.
 pub enum JobStart {
@@ -42,6 +46,8 @@ pub struct DapServer {
     pub job: Option<JoinHandle<()>>,
     /// Requests to terminate so far.
     pub terminations: u32,
+    /// True: an interrupt ends the adapter at once.
+    can_be_interrupted: Arc<AtomicBool>,
 }
 
 impl DapServer {
@@ -61,6 +67,7 @@ impl DapServer {
             stop: None,
             job: None,
             terminations: 0,
+            can_be_interrupted: Arc::new(AtomicBool::new(true)),
         }
     }
 
@@ -104,6 +111,7 @@ impl DapServer {
             JobStart::Launched(arguments, launched) => {
                 (name, method) = (launched.job.clone(), "launch");
                 self.stop = Some(launched.setup.stop.clone());
+                self.client.hide_by(&launched.setup.masks);
                 for line in &launched.reaching {
                     let line = format!("This can reach out of the run: {line}");
                     self.client.say(&line);
@@ -113,6 +121,8 @@ impl DapServer {
                 driver.stop_on_entry = arguments.stop_on_entry.unwrap_or(true) || stops;
                 driver.stop_at_end = arguments.stop_at_end;
                 driver.job.clone_from(&launched.job);
+                let view = JobView::of_job(launched.job.clone(), launched.place.clone());
+                self.shared.publish(view);
                 driver.place = launched.place.clone();
                 driver.keep = launched.config.kept_points();
                 let drives = stops || !arguments.no_debug;
@@ -121,6 +131,7 @@ impl DapServer {
             JobStart::Continued(continued) => {
                 (name, method) = (continued.name.clone(), "attach");
                 self.stop = Some(continued.process.stop.clone());
+                self.client.hide_by(&continued.process.masks);
                 driver.place = continued.place.clone();
                 Box::new(move || machine::run_continued(*continued, &driver, &shared))
             }
@@ -139,20 +150,55 @@ impl DapServer {
         }
     }
 
-    /// Asks the job, which answers at its stop. False if it runs.
-    pub fn ask(&self, asked: JobQuestion) -> bool {
-        let Some(commands) = &self.commands else {
-            return false;
-        };
-        self.shared.phase() == JobPhase::Stopped
-            && commands.send(MachineCommand::Ask(asked)).is_ok()
+    /// The number from 1 of a line that the client names.
+    pub fn line_of(&self, line: u32) -> u32 {
+        line.saturating_add(1 - self.first_line)
     }
 
-    /// Gives the job a command. False if it does not stand.
-    pub fn send(&self, command: MachineCommand) -> bool {
-        let Some(commands) = &self.commands else {
-            return false;
+    /// The line as the client counts.
+    pub fn client_line(&self, line: u32) -> u32 {
+        line.saturating_sub(1 - self.first_line)
+    }
+
+    /// Lets an interrupt end the adapter, unless a client has asked for the end of the job.
+    pub fn hear_interrupts(&self) -> io::Result<()> {
+        let condition = Arc::clone(&self.can_be_interrupted);
+        signal_hook::flag::register_conditional_default(SIGINT, condition).map(drop)
+    }
+
+    /// From now on the job comes to its end: nvim-dap sends an interrupt as soon as its request is answered.
+    pub fn outlasts_interrupts(&self) {
+        self.can_be_interrupted.store(false, Ordering::SeqCst);
+    }
+
+    /// Ends the job, and waits for its end.
+    pub fn end(&mut self) {
+        self.shared.leave();
+        if let Some(stop) = &self.stop {
+            // the first wish cancels the step that runs, the second kills it
+            stop.request();
+            stop.request();
+        }
+        self.commands = None;
+        if let Some(job) = self.job.take() {
+            let _ = job.join();
+            self.shared.ended();
+        }
+    }
+
+    /// Asks the job, which answers at its stop. False if it runs.
+    pub fn ask(&self, asked: JobQuestion) -> bool {
+        let takes = if asked.may_change() {
+            self.shared.takes(QueuedKind::Move)
+        } else {
+            self.shared.phase() == JobPhase::Stopped
         };
-        self.shared.begins_to_run() && commands.send(command).is_ok()
+        takes && self.send(MachineCommand::Ask(asked))
+    }
+
+    /// Gives the job a command that it has taken. False if it has ended.
+    pub fn send(&self, command: MachineCommand) -> bool {
+        let commands = self.commands.as_ref();
+        commands.is_some_and(|commands| commands.send(command).is_ok())
     }
 }

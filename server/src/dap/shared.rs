@@ -53,7 +53,7 @@ pub struct SharedJob {
     breakpoints: Mutex<ClientBreakpoints>,
     view: Mutex<Arc<JobView>>,
     variables: Mutex<JobVariables>,
-    phase: Mutex<JobPhase>,
+    queue: Mutex<JobQueue>,
     /// Facts about the steps that have run since the last command.
     step_facts: Mutex<StepFacts>,
     /// The step that runs.
@@ -64,6 +64,12 @@ pub struct SharedJob {
     asked: AtomicI64,
     /// The client shows progress.
     pub shows_progress: AtomicBool,
+    /// The newest stop, as the client got it.
+    stop: Mutex<Value>,
+    /// A step was refused, and the client may take the job for running.
+    was_refused: AtomicBool,
+    /// Requests that are answered once the job has ended: their numbers and commands.
+    waiting: Mutex<Vec<(i64, String)>>,
     /// The job stops before the next step.
     pub pauses: AtomicBool,
     /// The client has asked for the end of the job: nothing stops it on the way.
@@ -80,6 +86,25 @@ pub enum JobPhase {
     Ended,
 }
 
+/// Commands that a client has given to a job that stands.
+#[derive(Debug)]
+struct JobQueue {
+    phase: JobPhase,
+    /// The kind of those that are not finished, and their number.
+    waiting: Option<(QueuedKind, usize)>,
+    /// Steps back that may follow those.
+    backs_left: usize,
+}
+
+/// The kind of a command, which says what may follow before it is finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueuedKind {
+    /// Nothing follows: the client sees where the job stands first.
+    Move,
+    /// Further steps back follow: a client with a count sends so many at once.
+    Back,
+}
+
 impl SharedJob {
     pub fn new(client: DapClient) -> SharedJob {
         SharedJob {
@@ -87,12 +112,19 @@ impl SharedJob {
             breakpoints: Mutex::default(),
             view: Mutex::default(),
             variables: Mutex::default(),
-            phase: Mutex::new(JobPhase::Begins),
+            queue: Mutex::new(JobQueue {
+                phase: JobPhase::Begins,
+                waiting: None,
+                backs_left: 0,
+            }),
             step_facts: Mutex::default(),
             running: Mutex::default(),
             sources: Mutex::default(),
             asked: AtomicI64::new(NO_REQUEST),
             shows_progress: AtomicBool::new(false),
+            stop: Mutex::default(),
+            was_refused: AtomicBool::new(false),
+            waiting: Mutex::default(),
             pauses: AtomicBool::new(false),
             leaves: AtomicBool::new(false),
         }
@@ -111,7 +143,7 @@ impl SharedJob {
     }
 
     pub fn phase(&self) -> JobPhase {
-        *locked(&self.phase)
+        locked(&self.queue).phase
     }
 
     pub fn step_facts(&self) -> MutexGuard<'_, StepFacts> {
@@ -160,14 +192,31 @@ impl SharedJob {
         self.leaves.store(true, Ordering::SeqCst);
     }
 
-    /// The job begins to run, if it stands. False if it does not stand.
-    pub fn begins_to_run(&self) -> bool {
-        let mut phase = locked(&self.phase);
-        let stands = *phase == JobPhase::Stopped;
-        if stands {
-            *phase = JobPhase::Running;
-        }
-        stands
+    /// Takes a command, if the job stands, or is at commands after which it may follow. False if it does not.
+    pub fn takes(&self, kind: QueuedKind) -> bool {
+        let available = self.view().available;
+        let mut queue = locked(&self.queue);
+        let count = match (queue.phase, queue.waiting) {
+            (JobPhase::Stopped, _) => {
+                queue.backs_left = available;
+                0
+            }
+            (JobPhase::Running, Some((QueuedKind::Back, count))) if kind == QueuedKind::Back => {
+                count
+            }
+            _ => return false,
+        };
+        queue.phase = JobPhase::Running;
+        queue.waiting = Some((kind, count + 1));
+        queue.backs_left = queue.backs_left.saturating_sub(1);
+        true
+    }
+
+    /// Steps back that may follow one that is not finished. None: none is under way.
+    pub fn further_steps_back(&self) -> Option<usize> {
+        let queue = locked(&self.queue);
+        let is_back = matches!(queue.waiting, Some((QueuedKind::Back, _)));
+        is_back.then_some(queue.backs_left)
     }
 
     pub fn publish(&self, view: JobView) {
@@ -176,26 +225,72 @@ impl SharedJob {
         *locked(&self.view) = view;
     }
 
-    /// The job runs, or a command of a person does.
-    pub fn runs(&self) {
-        *locked(&self.phase) = JobPhase::Running;
+    /// Publishes new values at the same stop. References stay: a client may not hear that the values have changed.
+    pub fn refresh(&self, view: JobView) {
+        let view = Arc::new(view);
+        self.variables().refresh(Arc::clone(&view));
+        *locked(&self.view) = view;
     }
 
-    /// The job stands again, at the same place.
+    /// The job runs.
+    pub fn runs(&self) {
+        locked(&self.queue).phase = JobPhase::Running;
+    }
+
+    /// A command is finished. The job stands again if none waits.
     pub fn stands(&self) {
-        *locked(&self.phase) = JobPhase::Stopped;
+        self.pauses.store(false, Ordering::SeqCst);
+        let mut queue = locked(&self.queue);
+        queue.waiting = match queue.waiting {
+            Some((kind, count)) if count > 1 => Some((kind, count - 1)),
+            _ => None,
+        };
+        if queue.waiting.is_none() {
+            queue.phase = JobPhase::Stopped;
+        }
     }
 
     /// The job stands. A request that comes after the event finds it so.
     pub fn stopped(&self, reason: &StopReason, description: &str) {
-        self.pauses.store(false, Ordering::SeqCst);
+        self.was_refused.store(false, Ordering::SeqCst);
+        let event = stopped_event(reason, description);
+        locked(&self.stop).clone_from(&event);
         self.stands();
-        self.client
-            .event("stopped", &stopped_event(reason, description));
+        self.client.event("stopped", &event);
+    }
+
+    /// Tells nvim-dap the stop once more after a refused step: now, or once a line of the console has ended. It takes the job for
+    /// running after a refusal, and would be stuck.
+    pub fn refused_step(&self) {
+        if self.client.is_neovim() {
+            self.was_refused.store(true, Ordering::SeqCst);
+            self.stop_again();
+        }
+    }
+
+    /// Tells the stop once more, if a step has been refused since.
+    pub fn stop_again(&self) {
+        if self.phase() == JobPhase::Stopped && self.was_refused.swap(false, Ordering::SeqCst) {
+            self.client.event("stopped", &locked(&self.stop).clone());
+        }
+    }
+
+    /// Answers a request once the job has ended: a client may kill the adapter as soon as it has the answer. False if no job runs
+    /// or stands.
+    pub fn answers_at_end(&self, request: i64, command: &str) -> bool {
+        let queue = locked(&self.queue);
+        let has_job = matches!(queue.phase, JobPhase::Running | JobPhase::Stopped);
+        if has_job {
+            locked(&self.waiting).push((request, command.to_owned()));
+        }
+        has_job
     }
 
     pub fn ended(&self) {
-        *locked(&self.phase) = JobPhase::Ended;
+        locked(&self.queue).phase = JobPhase::Ended;
+        for (request, command) in locked(&self.waiting).drain(..) {
+            self.client.respond(request, &command, None);
+        }
     }
 }
 

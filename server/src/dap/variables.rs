@@ -45,6 +45,11 @@ impl JobVariables {
         self.results.clear();
     }
 
+    /// New values at the same stop. References stay: a client may not hear that the values have changed.
+    pub fn refresh(&mut self, view: Arc<JobView>) {
+        self.view = view;
+    }
+
     pub fn scopes(&mut self, frame: u64) -> Option<Vec<Scope>> {
         let view = Arc::clone(&self.view);
         let place = view.frames.iter().position(|known| known.id == frame)?;

@@ -24,6 +24,8 @@ const RUNNING_FRAME: u64 = 0;
 #[derive(Debug, Default)]
 pub struct JobView {
     pub frames: Vec<FrameView>,
+    /// The name of the job.
+    pub job: String,
     /// Checkpoints to which a step back leads.
     pub available: usize,
     pub failure: Option<StopFailure>,
@@ -69,11 +71,12 @@ impl JobView {
     ) -> JobView {
         let root = session.job().repository().root.clone();
         let mut frames = Vec::new();
+        let scopes = scopes(session);
         let mut add = |name: String, step: Option<(&StepName, Option<usize>)>, scopes| {
             let file = step.map_or_else(PathBuf::new, |(step, _)| own_file(&root, &step.file));
             frames.push(FrameView {
                 id: FIRST_FRAME + frames.len() as u64,
-                name,
+                name: session.job().mask(&name),
                 file,
                 line: step.map_or(0, |(step, _)| step.line),
                 point: step.and_then(|(_, point)| point),
@@ -82,7 +85,6 @@ impl JobView {
                 scopes,
             });
         };
-        let scopes = scopes(session);
         let stop = session.stop().clone();
         let place = |step: &StepName| point_of(session, step);
         let here = match &stop {
@@ -120,7 +122,7 @@ impl JobView {
         let first = frames.len();
         frames.push(FrameView {
             id: FIRST_FRAME + first as u64,
-            name: job.job_name().name.clone(),
+            name: job.mask(&job.job_name().name),
             file: place_of_job.0.clone(),
             line: place_of_job.1,
             point: None,
@@ -128,8 +130,10 @@ impl JobView {
             is_job: true,
             scopes: scopes.take().unwrap_or_default(),
         });
+        let job_name = job.mask(&job.job_name().name);
         add_ended(session, &root, &mut frames);
         JobView {
+            job: job_name,
             available: session.points().available().len(),
             failure: failure.map(|failure| failure.masked(session.job())),
             completions: words::completions(session),
@@ -143,6 +147,7 @@ impl JobView {
     /// A job that has not begun.
     pub fn of_job(name: String, (file, line): (PathBuf, u32)) -> JobView {
         JobView {
+            job: name.clone(),
             frames: vec![FrameView {
                 id: FIRST_FRAME,
                 name,
@@ -224,7 +229,10 @@ fn add_ended(session: &JobSession, root: &Path, frames: &mut Vec<FrameView>) {
         };
         frames.push(FrameView {
             id: FIRST_FRAME + frames.len() as u64,
-            name: format!("{} (checkpoint {place}{attempt})", point.step.name),
+            name: format!(
+                "{} (checkpoint {place}{attempt})",
+                session.job().mask(&point.step.name)
+            ),
             file: own_file(root, &point.step.file),
             line: point.step.line,
             point: Some(place),

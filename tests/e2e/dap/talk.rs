@@ -1,23 +1,36 @@
 //! A client of the Debug Adapter Protocol, which talks to `backstitch dap`.
 
-use std::io::{BufRead, BufReader, Write as _};
+use std::io::{BufRead, BufReader, Read, Write as _};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use serde_json::{Value, json};
 
+use super::super::jobs::back::stepped::kill_all;
+use super::schema::{Direction, check};
 use crate::support::World;
 use crate::support::limits::EVENT_TIMEOUT;
 
-/// A client. Each message that it got is kept.
+/// A client. Each message that it got is kept, and at its end all are held against the protocol's schema.
 pub struct DapTalk {
     child: Child,
     stdin: Option<ChildStdin>,
+    /// The socket to which the adapter writes.
+    socket: Option<UnixStream>,
+    /// The pipe of which nothing is read.
+    unread: Option<ChildStdout>,
     messages: Receiver<Value>,
     number: i64,
     pub all: Vec<Value>,
+    /// Messages that were looked at for events.
+    looked: usize,
+    /// Requests that were sent. None of a client that sends wrong ones on purpose.
+    sent: Option<Vec<Value>>,
 }
 
 impl DapTalk {
@@ -28,25 +41,56 @@ impl DapTalk {
         DapTalk::of(command)
     }
 
+    /// Starts an adapter, of which nothing is read.
+    pub fn deaf(world: &World) -> DapTalk {
+        let mut command = world.backstitch();
+        command
+            .arg("dap")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let mut child = command.spawn().expect("an adapter");
+        // the pipe stays open, and fills
+        let stdout = child.stdout.take();
+        let mut talk = DapTalk::with(child, channel().1);
+        (talk.unread, talk.sent) = (stdout, None);
+        talk
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Starts an adapter that writes to a socket, which the client can close.
+    pub fn start_on_a_socket(world: &World) -> DapTalk {
+        let mut command = world.backstitch();
+        command.arg("dap");
+        let (own, other) = UnixStream::pair().expect("sockets");
+        command.stdin(Stdio::piped()).stdout(OwnedFd::from(other));
+        let child = command.spawn().expect("an adapter");
+        let from = own.try_clone().expect("a socket");
+        let mut talk = DapTalk::with(child, received(from));
+        talk.socket = Some(own);
+        talk
+    }
+
     fn of(mut command: Command) -> DapTalk {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("an adapter");
         let stdout = child.stdout.take().expect("a pipe");
-        let (sender, messages) = channel();
-        thread::spawn(move || {
-            let mut from = BufReader::new(stdout);
-            while let Some(message) = frame(&mut from) {
-                if sender.send(message).is_err() {
-                    return;
-                }
-            }
-        });
+        DapTalk::with(child, received(stdout))
+    }
+
+    fn with(mut child: Child, messages: Receiver<Value>) -> DapTalk {
         DapTalk {
             stdin: child.stdin.take(),
+            socket: None,
+            unread: None,
             child,
             messages,
             number: 0,
             all: Vec::new(),
+            looked: 0,
+            sent: Some(Vec::new()),
         }
     }
 
@@ -72,12 +116,35 @@ impl DapTalk {
         talk
     }
 
+    /// Starts an adapter, and attaches to the newest run of the project, configured.
+    pub fn attach(world: &World) -> DapTalk {
+        DapTalk::attach_with(world, &["failed"])
+    }
+
+    /// The same with these filters of failures.
+    pub fn attach_with(world: &World, filters: &[&str]) -> DapTalk {
+        let mut talk = DapTalk::start(world);
+        talk.ok("initialize", &json!({"adapterID": "backstitch-job"}));
+        talk.ok("attach", &json!({"run": "last"}));
+        talk.ok("setExceptionBreakpoints", &json!({"filters": filters}));
+        talk.ok("configurationDone", &json!({}));
+        talk
+    }
+
     /// Sends a request. Returns its number.
     pub fn send(&mut self, command: &str, arguments: &Value) -> i64 {
         self.number += 1;
         let message = json!({"seq": self.number, "type": "request", "command": command, "arguments": arguments});
         self.write(&message.to_string());
+        self.sent
+            .iter_mut()
+            .for_each(|sent| sent.push(message.clone()));
         self.number
+    }
+
+    /// Requests of this client may be wrong, and those that succeed, too.
+    pub fn may_send_wrong_requests(&mut self) {
+        self.sent = None;
     }
 
     /// Writes a message as it is.
@@ -114,6 +181,16 @@ impl DapTalk {
         })
     }
 
+    /// The response to the request of this number, which may be there already.
+    pub fn answer_to(&mut self, number: i64) -> Value {
+        let is_it =
+            |message: &Value| message["type"] == "response" && message["request_seq"] == number;
+        if let Some(known) = self.all.iter().find(|message| is_it(message)) {
+            return known.clone();
+        }
+        self.until("a response", is_it)
+    }
+
     /// The body of a response that succeeds.
     pub fn ok(&mut self, command: &str, arguments: &Value) -> Value {
         let response = self.ask(command, arguments);
@@ -134,19 +211,30 @@ impl DapTalk {
 
     /// The next stop: its reason, and its place.
     pub fn stop(&mut self) -> String {
-        let body = self.event("stopped");
-        let text = |key: &str| body[key].as_str().expect("a text").to_owned();
-        format!("{}: {}", text("reason"), text("description"))
+        let stop = stop_words(&self.event("stopped"));
+        self.looked = self.all.len();
+        stop
     }
 
-    /// Waits until the job stands, or has ended before.
-    pub fn stop_or_end(&mut self) {
-        let is_end = |message: &Value| message["event"] == "terminated";
-        if !self.all.iter().any(is_end) {
-            self.until("a stop", |message| {
-                message["event"] == "stopped" || is_end(message)
-            });
+    /// The next event of this name that was not asked for yet, which may be there already.
+    pub fn next_event(&mut self, name: &str) -> Value {
+        let is_it = |message: &Value| message["event"] == name;
+        let found = self.all[self.looked..].iter().position(is_it);
+        if found.is_none() {
+            self.until(name, is_it);
         }
+        let place = found.map_or(self.all.len() - 1, |place| self.looked + place);
+        self.looked = place + 1;
+        self.all[place]["body"].clone()
+    }
+
+    /// The next stop that was not asked for yet.
+    pub fn next_stop(&mut self) -> String {
+        stop_words(&self.next_event("stopped"))
+    }
+
+    pub fn last_number(&self) -> i64 {
+        self.number
     }
 
     /// Sends a request that moves the job. Returns its next stop.
@@ -196,24 +284,60 @@ impl DapTalk {
             .collect()
     }
 
+    /// The response to the last request of this name.
+    pub fn response(&self, command: &str) -> &Value {
+        let mut all = self.all.iter().rev();
+        all.find(|message| message["command"] == command)
+            .expect("a response")
+    }
+
+    /// Events of this name so far.
+    pub fn events(&self, name: &str) -> impl Iterator<Item = &Value> {
+        self.all
+            .iter()
+            .filter(move |message| message["event"] == name)
+    }
+
     /// All output so far.
     pub fn output(&self) -> String {
-        let outputs = self
-            .all
-            .iter()
-            .filter(|message| message["event"] == "output");
-        let texts = outputs.filter_map(|message| message["body"]["output"].as_str());
+        let texts = self
+            .events("output")
+            .filter_map(|message| message["body"]["output"].as_str());
         texts.collect()
     }
 
     /// Kills the adapter.
-    pub fn kill(mut self) {
+    pub fn kill(&mut self) {
         self.child.kill().expect("killed");
+        self.child.wait().expect("an end");
+    }
+
+    /// Kills the adapter with all that runs below it, as the end of the machine does.
+    pub fn kill_machine(&mut self) {
+        kill_all(&mut self.child);
+    }
+
+    /// The client closes its side. Waits for the end of the adapter.
+    pub fn close(&mut self) {
+        drop(self.stdin.take());
+        self.child.wait().expect("an end");
+    }
+
+    /// The client dies: both of its pipes close. Waits for the end of the adapter.
+    pub fn die(&mut self) {
+        drop(self.stdin.take());
+        let socket = self.socket.take().expect("a socket");
+        socket.shutdown(Shutdown::Both).expect("closed");
         self.child.wait().expect("an end");
     }
 
     /// Waits for the end of the job. Returns its exit code, with the adapter ended.
     pub fn end(mut self) -> u64 {
+        self.ended()
+    }
+
+    /// The same. The messages are still there.
+    pub fn ended(&mut self) -> u64 {
         let code = self.event("exited")["exitCode"].as_u64().expect("a code");
         self.event("terminated");
         self.leave(&json!({}));
@@ -226,6 +350,49 @@ impl DapTalk {
         drop(self.stdin.take());
         self.all.extend(self.messages.iter());
         assert!(self.child.wait().expect("an end").success());
+    }
+}
+
+fn stop_words(body: &Value) -> String {
+    let text = |key: &str| body[key].as_str().expect("a text").to_owned();
+    format!("{}: {}", text("reason"), text("description"))
+}
+
+/// Messages from a stream, read until its end.
+fn received(from: impl Read + Send + 'static) -> Receiver<Value> {
+    let (sender, messages) = channel();
+    thread::spawn(move || {
+        let mut from = BufReader::new(from);
+        while let Some(message) = frame(&mut from) {
+            if sender.send(message).is_err() {
+                return;
+            }
+        }
+    });
+    messages
+}
+
+impl Drop for DapTalk {
+    fn drop(&mut self) {
+        self.all.extend(self.messages.try_iter());
+        if thread::panicking() {
+            return;
+        }
+        let succeeded = |request: &&Value| {
+            let mut all = self.all.iter();
+            all.any(|one| one["request_seq"] == request["seq"] && one["success"] == true)
+        };
+        let sent = self.sent.iter().flatten().filter(succeeded);
+        let sent = sent.map(|message| (Direction::ToAdapter, message));
+        let got = self
+            .all
+            .iter()
+            .map(|message| (Direction::ToClient, message));
+        for (direction, message) in sent.chain(got) {
+            if let Err(reason) = check(direction, message) {
+                panic!("not of the protocol: {reason}");
+            }
+        }
     }
 }
 

@@ -17,7 +17,11 @@ use crate::support::rng::Rng;
 const EDITS: usize = 3;
 
 /// Beginnings of messages that GitHub's service has, and its parser for editors does not have.
-const SERVICE: [&str; 2] = ["The identifier '", "Expected format {org}/{repo}"];
+const SERVICE: [&str; 3] = [
+    "The identifier '",
+    "Expected format {org}/{repo}",
+    "Matrix ",
+];
 
 /// Line and column, from 1.
 type Place = (u64, u64);

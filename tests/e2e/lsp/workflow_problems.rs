@@ -14,6 +14,8 @@ const GOOD: &str =
 /// An action without problems, also for the marketplace.
 const ACTION: &str = "name: a\ndescription: b\nruns:\n  using: composite\n  steps:\n    - run: make\n      shell: bash\n";
 
+const NONE: [Value; 0] = [];
+
 /// True if the client requests diagnostics.
 fn pulls(client: &Client<'_>) -> bool {
     client.capabilities["diagnosticProvider"].is_object()
@@ -45,8 +47,10 @@ pub fn problems(client: &mut Client<'_>, path: &str) -> Vec<Value> {
 }
 
 fn messages(problems: &[Value]) -> Vec<&str> {
-    let message = |problem: &Value| problem["message"].as_str().expect("a message");
-    problems.iter().map(message).collect()
+    let messages = problems.iter().map(|problem| problem["message"].as_str());
+    messages
+        .map(|message| message.expect("a message"))
+        .collect()
 }
 
 /// The text in the document says, not the file. A client that requests diagnostics is not sent any.
@@ -56,7 +60,7 @@ fn a_typed_problem_is_shown_until_it_is_mended() {
         let world = World::committed(&[(CI, GOOD)]);
         let mut client = Client::start(&world, editor);
         client.open(CI);
-        assert_eq!(problems(&mut client, CI), [], "{editor:?}");
+        assert_eq!(problems(&mut client, CI), NONE, "{editor:?}");
         client.type_over(CI, "steps", "stepz");
         let found = problems(&mut client, CI);
         assert!(
@@ -67,7 +71,7 @@ fn a_typed_problem_is_shown_until_it_is_mended() {
         assert_eq!(found[0]["source"], "backstitch");
         assert_eq!(client.text_in(CI, &found[0]["range"]), "stepz");
         client.type_over(CI, "stepz", "steps");
-        assert_eq!(problems(&mut client, CI), [], "{editor:?}");
+        assert_eq!(problems(&mut client, CI), NONE, "{editor:?}");
         client.type_over(CI, "push", "pushes");
         assert_eq!(
             messages(&problems(&mut client, CI)),
@@ -108,6 +112,8 @@ fn places_are_right_in_each_encoding() {
             let shown = client.text_in(CI, &found[0]["range"]);
             assert_eq!(shown, "stepz", "{editor:?} {text:?}");
             client.close(CI);
+            // the next text has the same version
+            client.notified.clear();
         }
         client.open_with(CI, "on: push\njobs:\n\ta: b\n");
         let found = problems(&mut client, CI);
@@ -146,7 +152,7 @@ fn only_workflows_and_actions_have_problems() {
         assert!(!problems(&mut client, "lint/action.yml").is_empty());
         for path in others {
             if pulls(&client) {
-                assert_eq!(problems(&mut client, path), [], "{path}");
+                assert_eq!(problems(&mut client, path), NONE, "{path}");
             } else {
                 let none = published(&client, path).is_none_or(|(_, items)| items.is_empty());
                 assert!(none, "{path}");
@@ -156,13 +162,13 @@ fn only_workflows_and_actions_have_problems() {
     }
 }
 
-/// A text that GitHub's marketplace alone asks for is no error, and hides none.
+/// A text that GitHub's marketplace alone asks for is an information, and hides no error.
 #[test]
 fn an_action_that_runs_has_no_error() {
     let world = World::committed(&[("action.yml", ACTION)]);
     let mut client = Client::start(&world, Editor::Vscode);
     client.open("action.yml");
-    assert_eq!(problems(&mut client, "action.yml"), []);
+    assert_eq!(problems(&mut client, "action.yml"), NONE);
     client.type_over("action.yml", "description: b\n", "");
     let found = problems(&mut client, "action.yml");
     assert_eq!(

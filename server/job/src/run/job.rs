@@ -311,7 +311,7 @@ impl JobRun {
     }
 
     /// False for a step that is left out, since another one runs alone.
-    fn is_chosen(&self, step: &crate::workflow::WorkflowStep, path: &[usize]) -> bool {
+    pub(super) fn is_chosen(&self, step: &crate::workflow::WorkflowStep, path: &[usize]) -> bool {
         let Some(only) = &self.setup.options.only else {
             return true;
         };

@@ -53,7 +53,11 @@ impl StandingJob {
         loop {
             let frame = self.run.frames.last()?;
             if let Some((step, path)) = frame.next_step() {
-                return Some(self.pending_step(&step, path));
+                if self.run.is_chosen(&step, &path) {
+                    return Some(self.pending_step(&step, path));
+                }
+                self.run.frame().next += 1;
+                continue;
             }
             if self.run.frames.len() == 1 {
                 break;

@@ -75,7 +75,7 @@ impl JobFile {
     }
 }
 
-/// Returns the options under which a client requests diagnostics, for as few documents as it can be told.
+/// Returns the options under which a client requests diagnostics, for as few documents as patterns can name.
 pub fn registration() -> DiagnosticRegistrationOptions {
     let workflows = format!("**/{WORKFLOWS}/*.{{yml,yaml}}");
     let filters = [workflows, "**/action.{yml,yaml}".to_owned()].map(|pattern| {
@@ -118,7 +118,7 @@ pub async fn follow(server: Arc<ServerState>, mut texts: UnboundedReceiver<Strin
     }
 }
 
-/// Publishes the problems of a document, or removes them if it is closed or is no workflow. `shown`: documents with problems
+/// Publishes the problems of a document, or removes them if it is closed or not a workflow. `shown`: documents with problems
 /// that were published.
 async fn publish(server: &Arc<ServerState>, uri: String, shown: &mut HashSet<String>) {
     let found = of(server, &uri).await;

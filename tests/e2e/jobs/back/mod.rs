@@ -25,7 +25,7 @@ pub mod stepped;
 mod story;
 mod terminal;
 mod variables;
-mod walk;
+pub mod walk;
 mod words;
 
 use std::collections::BTreeMap;

@@ -10,6 +10,68 @@ use serde_json::Value;
 use crate::support::World;
 use crate::support::limits::EVENT_TIMEOUT;
 
+/// A debugger of a job that takes the words of `job debug`.
+pub trait Debugger: Sized {
+    /// Steps through the job `build` of `ci.yml`.
+    fn start(world: &World) -> Self;
+
+    /// Continues the newest run.
+    fn resume(world: &World) -> Self;
+
+    /// The answer that says where the job stands at first.
+    fn first(&self) -> &Value;
+
+    /// Gives a word, without a wait for its answer.
+    fn write(&mut self, line: &str);
+
+    /// Gives a word. Returns its answer, or none if the process was killed.
+    fn line(&mut self, line: &str) -> Option<Value>;
+
+    /// Gives a word. Returns the text that it says, or the place where the job then stands.
+    fn said(&mut self, line: &str) -> String {
+        place(&self.line(line).expect("an answer"))
+    }
+
+    /// Kills the debugger, or all that runs below it, too, as the end of the machine does.
+    fn kill(self, machine: bool);
+
+    fn end(self);
+}
+
+impl Debugger for SteppedJob {
+    fn start(world: &World) -> SteppedJob {
+        SteppedJob::start(world)
+    }
+
+    fn resume(world: &World) -> SteppedJob {
+        SteppedJob::resume(world)
+    }
+
+    fn first(&self) -> &Value {
+        &self.first
+    }
+
+    fn write(&mut self, line: &str) {
+        SteppedJob::write(self, line);
+    }
+
+    fn line(&mut self, line: &str) -> Option<Value> {
+        SteppedJob::line(self, line)
+    }
+
+    fn kill(self, machine: bool) {
+        if machine {
+            self.kill_machine();
+        } else {
+            SteppedJob::kill(self);
+        }
+    }
+
+    fn end(self) {
+        SteppedJob::end(self);
+    }
+}
+
 pub struct SteppedJob {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -112,12 +174,7 @@ impl SteppedJob {
 
     /// Kills the debugger with all that runs below it, as the end of the machine does.
     pub fn kill_machine(mut self) {
-        let all = below(self.child.id());
-        self.child.kill().expect("killed");
-        for pid in all {
-            signal(pid, Signal::KILL);
-        }
-        self.child.wait().expect("an end");
+        kill_all(&mut self.child);
     }
 
     /// Kills the processes below the debugger.
@@ -134,6 +191,16 @@ impl SteppedJob {
         let report = serde_json::from_str(&rest.join("\n")).unwrap_or_default();
         (self.child.wait().expect("an end").code(), report)
     }
+}
+
+/// Kills a process with all that runs below it.
+pub fn kill_all(child: &mut Child) {
+    let all = below(child.id());
+    child.kill().expect("killed");
+    for pid in all {
+        signal(pid, Signal::KILL);
+    }
+    child.wait().expect("an end");
 }
 
 fn signal(pid: u32, signal: Signal) {

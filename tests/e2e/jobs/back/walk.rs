@@ -15,7 +15,7 @@ use crate::support::{World, finish};
 
 use super::super::{newest, workflow_with};
 use super::exact::{Exact, differing, exact};
-use super::stepped::{SteppedJob, place};
+use super::stepped::{Debugger, SteppedJob, place};
 use super::{Debugged, Files, debug, tree};
 
 /// Failures after which no walk begins.
@@ -160,9 +160,9 @@ impl Survivors {
 }
 
 /// A walk under way.
-struct Walk {
+struct Walk<D> {
     world: World,
-    job: Option<SteppedJob>,
+    job: Option<D>,
     /// The last answer that said where the job stands.
     at: Value,
     left: Survivors,
@@ -171,8 +171,8 @@ struct Walk {
     lines: Vec<String>,
 }
 
-impl Walk {
-    fn job(&mut self) -> &mut SteppedJob {
+impl<D: Debugger> Walk<D> {
+    fn job(&mut self) -> &mut D {
         self.job.as_mut().expect("a job")
     }
 
@@ -309,14 +309,10 @@ impl Walk {
 
     fn kill(&mut self, machine: bool) {
         let job = self.job.take().expect("a job");
-        if machine {
-            job.kill_machine();
-        } else {
-            job.kill();
-        }
-        let job = SteppedJob::resume(&self.world);
-        self.at = job.first.clone();
-        self.note(&format!("kill, machine: {machine}"), &job.first);
+        job.kill(machine);
+        let job = D::resume(&self.world);
+        self.at = job.first().clone();
+        self.note(&format!("kill, machine: {machine}"), job.first());
         self.job = Some(job);
     }
 
@@ -420,12 +416,13 @@ fn facts(run: &Path, state: &str) -> Facts {
     )
 }
 
-fn one(seed: u64) {
+/// One walk, by a debugger. The fresh run at its end is one of `job debug`.
+pub fn walk<D: Debugger>(seed: u64) {
     let mut rng = Rng::new(seed);
     let world = generated(&mut rng);
-    let job = SteppedJob::start(&world);
+    let job = D::start(&world);
     let mut walk = Walk {
-        at: job.first.clone(),
+        at: job.first().clone(),
         job: Some(job),
         world,
         left: Survivors {
@@ -470,7 +467,7 @@ fn walks(part: u64) {
     let (from, to) = (all * part / PARTS, all * (part + 1) / PARTS);
     let mut failed = Vec::new();
     for seed in first + from..first + to {
-        if catch_unwind(|| one(seed)).is_err() {
+        if catch_unwind(|| walk::<SteppedJob>(seed)).is_err() {
             eprintln!(
                 "seed {seed} failed: BACKSTITCH_JOB_SEED={seed} BACKSTITCH_JOB_WALKS=1 repeats it"
             );
