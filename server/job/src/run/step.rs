@@ -267,6 +267,7 @@ impl JobRun {
         let limits = ProgramLimits {
             deadline: open.deadline,
             stop: &self.setup.stop,
+            heeded: self.heeded,
         };
         let started = supervisor.start(program, &limits);
         // the next one starts while this program runs

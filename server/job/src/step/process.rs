@@ -94,6 +94,8 @@ pub trait OutputSink: Send {
 pub struct ProgramLimits<'a> {
     pub deadline: Option<Instant>,
     pub stop: &'a StopRequest,
+    /// Wishes that came before the decision to start the program: they are not about it.
+    pub heeded: u8,
 }
 
 /// Makes this process the parent of processes whose own parents end, so that those of a killed supervisor can be ended.
@@ -162,7 +164,7 @@ impl Ready {
             socket: leftovers.socket.try_clone()?,
             words: Vec::new(),
             deadline: limits.deadline,
-            wishes: limits.stop.wishes() + 1,
+            wishes: limits.heeded.saturating_add(1),
             stop: limits.stop.clone(),
             asked: None,
             freezes: false,
