@@ -194,6 +194,7 @@ fn helix_gets_the_server_beside_others() {
             "auto-format = true # always\nlanguage-servers = [\"rust-analyzer\", \"backstitch\"]\n",
             "[language-server.backstitch]\n",
             "args = [\"lsp\"]\n",
+            "[language.debugger]\nname = \"backstitch-job\"\n",
         ] {
             assert!(written.contains(part), "{part} in {written}");
         }
@@ -304,6 +305,11 @@ fn other_editors_are_told_what_to_add() {
         assert!(output.stdout.contains(part), "{output}");
         assert!(output.stderr.contains(place), "{output}");
     }
+    let emacs = world.ok(["setup", "emacs"]).stdout;
+    assert!(
+        emacs.contains("dape-configs") && emacs.contains("(\"dap\")"),
+        "{emacs}"
+    );
     for editor in ["sublime", "vscode"] {
         let output = world.ok(["setup", editor]);
         let _: Value = serde_json::from_str(&output.stdout).expect("JSON");
@@ -325,7 +331,13 @@ fn zed_gets_an_extension() {
     for part in ["zed: install dev extension", &*dir.to_string_lossy()] {
         assert!(written.stdout.contains(part), "{part} in {written}");
     }
-    for name in ["extension.toml", "Cargo.toml", "src/lib.rs", "binary"] {
+    for name in [
+        "extension.toml",
+        "Cargo.toml",
+        "src/lib.rs",
+        "binary",
+        "backstitch-job.json",
+    ] {
         let shown = format!("==> {name} <==\n{}", read(name));
         assert!(print.stdout.contains(&shown), "{name} in {print}");
     }
@@ -333,6 +345,9 @@ fn zed_gets_an_extension() {
     assert_eq!(manifest["id"].as_str(), Some("backstitch"));
     let languages = &manifest["language_servers"]["backstitch"]["languages"];
     assert!(languages.as_array().is_some_and(|all| all.len() > 100));
+    let schema = manifest["debug_adapters"]["backstitch-job"]["schema_path"].as_str();
+    let schema: Value = serde_json::from_str(&read(schema.expect("a path"))).expect("JSON");
+    assert!(schema["properties"]["workflow"].is_object(), "{schema}");
     let cargo: toml_edit::DocumentMut = read("Cargo.toml").parse().expect("TOML");
     assert_eq!(cargo["lib"]["crate-type"][0].as_str(), Some("cdylib"));
     // where Zed finds no other server, the extension runs this binary

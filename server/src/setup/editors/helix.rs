@@ -1,12 +1,22 @@
-//! Helix's `languages.toml`: our server, and the languages that use it. Pure edits of text; comments, order and
-//! other settings stay.
+//! Helix's `languages.toml`: our server, the languages that use it, and the debug adapter of CI jobs. Pure edits of text;
+//! comments, order and other settings stay.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
-use toml_edit::{Array, ArrayOfTables, Decor, DocumentMut, Item, RawString, Table, Value, value};
+use toml_edit::{
+    Array, ArrayOfTables, Decor, DocumentMut, InlineTable, Item, RawString, Table, TableLike,
+    Value, value,
+};
 
 const NAME: &str = "backstitch";
+
+/// The name of the debug adapter.
+const ADAPTER: &str = "backstitch-job";
+/// Languages of workflows. Newer versions of Helix have a separate one, with these servers.
+const WORKFLOWS: [&str; 2] = ["yaml", NEWER];
+pub const NEWER: &str = "github-action";
+const NEWER_SERVERS: &str = "github-action actions-language-server yaml-language-server zizmor";
 
 /// Returns Helix's default servers of each language. Helix has no server for all languages, and a language that
 /// lists its servers has only those.
@@ -14,6 +24,7 @@ fn languages() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
     include_str!("helix_languages.txt")
         .lines()
         .filter(|line| !line.starts_with('#'))
+        .chain([NEWER_SERVERS])
         .filter_map(|line| {
             let mut words = line.split(' ');
             Some((words.next()?, words.collect()))
@@ -24,8 +35,9 @@ fn defaults(language: &str) -> Option<Vec<&'static str>> {
     languages().find_map(|(name, servers)| (name == language).then_some(servers))
 }
 
-/// Adds our server to the file and to each language.
-pub fn add(text: &str, binary: &str) -> Result<String> {
+/// Adds our server to the file and to each language. `has_newer`: this Helix has the newer language of workflows. An entry for one
+/// that it does not have would be an error.
+pub fn add(text: &str, binary: &str, has_newer: bool) -> Result<String> {
     let mut document = parse(text)?;
     let servers = document.entry("language-server").or_insert_with(|| {
         let mut table = Table::new();
@@ -70,6 +82,9 @@ pub fn add(text: &str, binary: &str) -> Result<String> {
         }
     }
     for (language, servers) in languages() {
+        if language == NEWER && !has_newer {
+            continue;
+        }
         if !all.iter().any(|entry| name(entry) == language) {
             let mut entry = Table::new();
             entry.insert("name", value(language));
@@ -77,7 +92,78 @@ pub fn add(text: &str, binary: &str) -> Result<String> {
             all.push(entry);
         }
     }
+    for entry in all.iter_mut() {
+        if WORKFLOWS.contains(&name(entry)) {
+            add_adapter(entry, binary);
+        }
+    }
     Ok(document.to_string())
+}
+
+/// Adds the debug adapter of CI jobs to a language, unless the user has another one there.
+fn add_adapter(entry: &mut Table, binary: &str) {
+    if let Some(there) = entry.get_mut("debugger") {
+        if let Some(ours) = there.as_table_like_mut()
+            && is_adapter(ours)
+            && ours.get("command").and_then(Item::as_str) != Some(binary)
+        {
+            ours.insert("command", value(binary));
+        }
+        return;
+    }
+    let template = |name: &str, request: &str, completion: Array, args: InlineTable| {
+        let mut template = Table::new();
+        template.insert("name", value(name));
+        template.insert("request", value(request));
+        if !completion.is_empty() {
+            template.insert("completion", value(completion));
+        }
+        template.insert("args", value(args));
+        template
+    };
+    let workflow = InlineTable::from_iter([
+        ("name", "workflow"),
+        ("completion", "filename"),
+        ("default", ".github/workflows/ci.yml"),
+    ]);
+    let asked = [Value::from(workflow), Value::from("job")];
+    let launch = template(
+        "CI job",
+        "launch",
+        Array::from_iter(asked),
+        InlineTable::from_iter([("workflow", "{0}"), ("job", "{1}")]),
+    );
+    let attach = template(
+        "continue a CI job",
+        "attach",
+        Array::new(),
+        InlineTable::from_iter([("run", "last")]),
+    );
+    let mut adapter = Table::new();
+    adapter.insert("name", value(ADAPTER));
+    adapter.insert("transport", value("stdio"));
+    adapter.insert("command", value(binary));
+    adapter.insert("args", value(Array::from_iter(["dap"])));
+    let templates = ArrayOfTables::from_iter([launch, attach]);
+    adapter.insert("templates", Item::ArrayOfTables(templates));
+    entry.insert("debugger", Item::Table(adapter));
+}
+
+fn is_adapter(debugger: &dyn TableLike) -> bool {
+    debugger.get("name").and_then(Item::as_str) == Some(ADAPTER)
+}
+
+/// Removes our debug adapter from a language. Returns true if it was there.
+fn remove_adapter(entry: &mut Table, before: Option<&Table>) -> bool {
+    let is_ours = |entry: &Table| {
+        let debugger = entry.get("debugger").and_then(Item::as_table_like);
+        debugger.is_some_and(is_adapter)
+    };
+    let removes = is_ours(entry) && !before.is_some_and(is_ours);
+    if removes {
+        entry.remove("debugger");
+    }
+    removes
 }
 
 /// True if the file has our server, even if the user added it.
@@ -109,7 +195,8 @@ pub fn remove(text: &str, original: &str) -> Result<String> {
         let mut before = read_entries(&original).filter(|entry| self::name(entry) == name);
         let before = before.nth(*nth);
         *nth += 1;
-        let changed = remove_from_entry(entry, before, &name);
+        let had_adapter = remove_adapter(entry, before);
+        let changed = remove_from_entry(entry, before, &name) || had_adapter;
         added.push(changed && before.is_none() && entry.len() == 1 && !is_commented(entry));
     }
     let mut added = added.into_iter();
@@ -248,7 +335,7 @@ mod tests {
 
     #[test]
     fn each_language_keeps_its_servers() {
-        let text = add(MINE, "/bin/backstitch").unwrap();
+        let text = add(MINE, "/bin/backstitch", true).unwrap();
         let document: DocumentMut = text.parse().unwrap();
         let ours = &document["language-server"]["backstitch"];
         assert_eq!(ours["command"].as_str(), Some("/bin/backstitch"));
@@ -264,14 +351,36 @@ mod tests {
         ] {
             assert!(text.contains(shown), "{shown} in {text}");
         }
-        assert_eq!(add(&text, "/bin/backstitch").unwrap(), text);
-        let moved = add(&text, "/opt/backstitch").unwrap();
+        assert_eq!(add(&text, "/bin/backstitch", true).unwrap(), text);
+        let moved = add(&text, "/opt/backstitch", true).unwrap();
         assert_eq!(moved, text.replace("/bin/backstitch", "/opt/backstitch"));
+    }
+
+    /// Workflows get the debug adapter of CI jobs, unless the user has another one there.
+    #[test]
+    fn workflows_get_a_debug_adapter() {
+        let text = add("", "/bin/backstitch", true).unwrap();
+        let yaml = text.split("name = \"yaml\"").nth(1).unwrap();
+        let shown = "[language.debugger]\nname = \"backstitch-job\"\ntransport = \"stdio\"\n\
+                     command = \"/bin/backstitch\"\nargs = [\"dap\"]\n\n\
+                     [[language.debugger.templates]]\nname = \"CI job\"\nrequest = \"launch\"\n";
+        assert!(yaml.split("\n\n").nth(1).is_some(), "{yaml}");
+        assert!(yaml.contains(shown), "{yaml}");
+        assert_eq!(text.matches("\"backstitch-job\"").count(), 2);
+        let older = add("", "/bin/backstitch", false).unwrap();
+        assert_eq!(older.matches("\"backstitch-job\"").count(), 1);
+        assert!(!older.contains("github-action"), "{older}");
+        let mine = "[[language]]\nname = \"yaml\"\n\n[language.debugger]\nname = \"mine\"\n";
+        let text = add(mine, "/bin/backstitch", true).unwrap();
+        assert!(
+            !text.contains("backstitch-job") && text.contains("\"mine\""),
+            "{text}"
+        );
     }
 
     #[test]
     fn removal_leaves_the_original() {
-        let out = |text: &str| remove(&add(text, "/bin/backstitch").unwrap(), text).unwrap();
+        let out = |text: &str| remove(&add(text, "/bin/backstitch", true).unwrap(), text).unwrap();
         assert_eq!(out(MINE), MINE);
         assert_eq!(out("").trim(), "");
         assert_eq!(remove(MINE, "").unwrap(), MINE);
@@ -287,7 +396,7 @@ mod tests {
     /// Removal also keeps changes that were made after the setup.
     #[test]
     fn removal_leaves_later_changes() {
-        let text = add("", "/bin/backstitch").unwrap();
+        let text = add("", "/bin/backstitch", true).unwrap();
         let later = text.replace(
             "[\"gopls\", \"golangci-lint-lsp\", \"backstitch\"]",
             "[\"gopls\", { name = \"efm\" }, \"backstitch\"]",
@@ -325,7 +434,7 @@ mod tests {
         }
 
         fn entry() -> impl Strategy<Value = String> {
-            let name = prop_oneof![Just("rust"), Just("go"), Just("unheard-of")];
+            let name = prop_oneof![Just("rust"), Just("go"), Just("yaml"), Just("unheard-of")];
             let comment = prop_oneof![Just(""), Just("# a comment\n"), Just("\n")];
             let line = prop_oneof![Just(""), Just("auto-format=true # always\n")];
             let list = proptest::option::of(list());
@@ -361,8 +470,8 @@ mod tests {
             #[test]
             fn removal_undoes_the_setup(config in config()) {
                 let bare = |text: &str| text.split_whitespace().collect::<String>();
-                let there = add(&config, "/bin/backstitch").unwrap();
-                prop_assert_eq!(&add(&there, "/bin/backstitch").unwrap(), &there);
+                let there = add(&config, "/bin/backstitch", true).unwrap();
+                prop_assert_eq!(&add(&there, "/bin/backstitch", true).unwrap(), &there);
                 let left = remove(&there, &config).unwrap();
                 prop_assert_eq!(bare(&left), bare(&config), "{}", left);
             }
@@ -376,7 +485,7 @@ mod tests {
             "[broken",
             "language-server = 1",
         ] {
-            assert!(add(odd, "/b").is_err(), "{odd}");
+            assert!(add(odd, "/b", true).is_err(), "{odd}");
         }
     }
 }

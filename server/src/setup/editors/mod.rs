@@ -7,10 +7,12 @@ mod text;
 mod zed;
 
 use std::path::{Component, Path, PathBuf};
+use std::process::{Output, Stdio};
 
 use anyhow::{Context, Result, bail};
-use backstitch_agents::home;
 use backstitch_agents::settings_file::SettingsFile;
+use backstitch_agents::{home, neutral_dir};
+use backstitch_core::launch;
 
 use super::{SetupOutcome, SetupRequest, SetupResult, binary};
 
@@ -43,7 +45,8 @@ const EDITORS: &[EditorSetup] = &[
         path: "helix/languages.toml",
         method: SetupMethod::Helix,
         note: "For a language that is not in it, add its servers and `backstitch`, for example:\n\n\
-               [[language]]\nname = \"kotlin\"\nlanguage-servers = [\"kotlin-language-server\", \"backstitch\"]",
+               [[language]]\nname = \"kotlin\"\nlanguage-servers = [\"kotlin-language-server\", \"backstitch\"]\n\n\
+               CI jobs: `space G l` in a workflow, then `CI job`.",
     },
     EditorSetup {
         name: "neovim",
@@ -57,7 +60,7 @@ const EDITORS: &[EditorSetup] = &[
         aliases: &["eglot"],
         path: "emacs/init.el",
         method: SetupMethod::ByHand(text::emacs),
-        note: "`M-x backstitch` in a buffer, then `M-x eglot-code-actions` on a line. Eglot runs one server per buffer.",
+        note: "`M-x backstitch` in a buffer, then `M-x eglot-code-actions` on a line. Eglot runs one server per buffer.\nCI jobs, with dape: `M-x dape`, then `backstitch-job` in a workflow.",
     },
     EditorSetup {
         name: "kakoune",
@@ -85,7 +88,7 @@ const EDITORS: &[EditorSetup] = &[
         aliases: &[],
         path: "backstitch/zed",
         method: SetupMethod::Zed,
-        note: "In Zed: `zed: install dev extension`, and choose that directory. Zed builds it, which needs Rust from rustup.\n`\"code_lens\": \"on\"` in Zed's settings shows the lenses; `editor: toggle code actions` lists the same actions.",
+        note: "In Zed: `zed: install dev extension`, and choose that directory. Zed builds it, which needs Rust from rustup.\n`\"code_lens\": \"on\"` in Zed's settings shows the lenses; `editor: toggle code actions` lists the same actions.\nCI jobs: an entry in debug.json with `\"adapter\": \"backstitch-job\"`, `\"workflow\"` and `\"job\"`.",
     },
 ];
 
@@ -163,7 +166,7 @@ fn helix(
     let text = if request.uninstall {
         helix::remove(before, &original)
     } else {
-        helix::add(before, binary)
+        helix::add(before, binary, helix_has(helix::NEWER))
     }
     .with_context(context)?;
     let (outcome, backup) = if request.print {
@@ -185,6 +188,22 @@ fn helix(
         (SetupOutcome::Written, file.write(&text)?)
     };
     Ok(result(editor, file.path, outcome, backup, text))
+}
+
+/// True if the Helix on this machine has a language.
+fn helix_has(language: &str) -> bool {
+    ["hx", "helix"].into_iter().any(|name| {
+        let asked = launch::program(name).and_then(|mut helix| {
+            let asked = helix.args(["--health", language]);
+            asked
+                .current_dir(neutral_dir())
+                .stdin(Stdio::null())
+                .output()
+        });
+        let known =
+            |output: Output| String::from_utf8_lossy(&output.stdout).contains("debug adapter");
+        asked.is_ok_and(known)
+    })
 }
 
 fn result(

@@ -40,6 +40,38 @@ pub fn emacs(binary: &str) -> String {
 (with-eval-after-load 'eglot
   (add-to-list 'eglot-server-programs
                '((prog-mode text-mode conf-mode) {command} \"lsp\") t))
+;; CI jobs under dape: `M-x dape`, then `backstitch-job` in a workflow.
+(defun backstitch-job-at-point ()
+  \"Name of the CI job around point.\"
+  (let* ((list (with-output-to-string
+                 (call-process {command} nil standard-output nil
+                               \"job\" \"list\" \"--json\" (buffer-file-name))))
+         (workflow (aref (gethash \"workflows\" (json-parse-string list)) 0))
+         (line (line-number-at-pos))
+         (above (seq-filter (lambda (job) (<= (gethash \"line\" job) line))
+                            (gethash \"jobs\" workflow))))
+    (and above (gethash \"id\" (car (last above))))))
+(defun backstitch-ensure-workflow (_)
+  \"Signal an error if this buffer is not a CI workflow.\"
+  (unless (string-match-p \"/\\\\.github/workflows/\" (or (buffer-file-name) \"\"))
+    (user-error \"This buffer is not a CI workflow\")))
+(defun backstitch-step-back ()
+  \"Take the last step of the CI job back.\"
+  (interactive)
+  (dape-evaluate-expression (dape--live-connection 'stopped) \":back\"))
+(with-eval-after-load 'dape
+  (define-key dape-global-map \",\" #'backstitch-step-back)
+  (dolist (config
+           '((backstitch-job
+              modes nil ensure backstitch-ensure-workflow
+              command {command} command-args (\"dap\") command-cwd dape-command-cwd
+              :type \"backstitch-job\" :request \"launch\"
+              :workflow dape-buffer-default :job backstitch-job-at-point)
+             (backstitch-job-continue
+              modes nil ensure backstitch-ensure-workflow
+              command {command} command-args (\"dap\") command-cwd dape-command-cwd
+              :type \"backstitch-job\" :request \"attach\" :run \"last\")))
+    (add-to-list 'dape-configs config)))
 "
     )
 }

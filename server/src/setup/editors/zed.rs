@@ -20,12 +20,16 @@ const BUILD_OUTPUTS: [&str; 3] = ["Cargo.lock", "extension.wasm", "target"];
 
 /// Returns the path and text of each file. The manifest's source is not named `Cargo.toml`, because cargo would then
 /// exclude these files from the package. Zed runs `binary` if it finds no other.
-fn files(binary: &str) -> [(&'static str, String); 4] {
+fn files(binary: &str) -> [(&'static str, String); 5] {
     [
         (MANIFEST, include_str!("zed/extension.toml").to_owned()),
         ("Cargo.toml", include_str!("zed/crate.toml").to_owned()),
         ("src/lib.rs", include_str!("zed/lib.rs").to_owned()),
         ("binary", format!("{binary}\n")),
+        (
+            "backstitch-job.json",
+            include_str!("zed/backstitch-job.json").to_owned(),
+        ),
     ]
 }
 
