@@ -41,20 +41,23 @@ nvim() {
 }
 
 emacs() {
-  alt_fetch emacs-nox patchelf
+  alt_fetch emacs-nox elpa-dape patchelf
   alt_bind usr/bin/emacs-nox
   # not needed to run it: the compiler half of libgccjit (the library itself is)
   rm -rf "$R"/usr/lib/gcc "$R"/usr/share/info
   data=$(ls -d "$R"/usr/share/emacs/[0-9]*.[0-9]* | head -n 1)
   exec=$(ls -d "$R"/usr/libexec/emacs/"$(basename "$data")"/*/ | head -n 1); exec=${exec%/}
   image=$(ls "$exec"/emacs-*.pdmp | head -n 1)
+  # dape, Emacs' client of debug adapters, and what it needs, in newer versions than Emacs' own
+  packages=$(ls -d "$R"/usr/share/emacs/site-lisp/elpa-src/*/ | tr '\n' ':')
   # no compiling in the background, and what Emacs starts does not inherit what is set for it
   mkdir -p "$DEST/site"
   cat > "$DEST/site/site-start.el" <<'L'
 (setq native-comp-jit-compilation nil native-comp-enable-subr-trampolines nil)
+(load "dape-autoloads" t t)
 (dolist (v '("EMACSLOADPATH" "EMACSDATA" "EMACSDOC" "EMACSPATH")) (setenv v nil))
 L
-  starter emacs "EMACSLOADPATH='$DEST/site:$data/lisp' EMACSDATA='$data/etc' EMACSDOC='$data/etc' EMACSPATH='$exec' \\
+  starter emacs "EMACSLOADPATH='$DEST/site:$packages$data/lisp' EMACSDATA='$data/etc' EMACSDOC='$data/etc' EMACSPATH='$exec' \\
   exec '$R/usr/bin/emacs-nox' --dump-file='$image' \"\$@\""
 }
 
@@ -127,7 +130,8 @@ for editor; do
   program=$editor install=$editor more='' done=.done
   case $editor in
     helix) program=hx;;
-    nvim|emacs|chromium) ;;
+    emacs) done=.done-dape;;
+    nvim|chromium) ;;
     code-server) install=code_server more=node done=.done-$CODE_SERVER_VERSION-$NODE_MAJOR;;
     *) echo "unknown editor '$editor': helix, nvim, emacs, chromium, code-server" >&2; exit 2;;
   esac
