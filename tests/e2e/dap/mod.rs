@@ -3,6 +3,7 @@
 mod dialogues;
 mod known_failures;
 mod model;
+mod nvim_dap;
 mod official;
 mod out_of_time;
 mod scenarios;
@@ -44,6 +45,10 @@ fn a_job_fails_is_mended_and_steps_back() {
     let mut talk = DapTalk::begin(&world, &json!({}));
     let none = talk.refused("stepBack", &json!({"threadId": 1}));
     assert_eq!(none, "No checkpoints are available: no step has run.");
+    assert_eq!(
+        talk.ok("threads", &json!({}))["threads"][0]["name"],
+        "build"
+    );
     assert_eq!(talk.go("continue"), "exception: 'Two' failed");
     let failure = talk.ok("exceptionInfo", &json!({"threadId": 1}));
     assert_eq!(
@@ -231,6 +236,9 @@ fn u_07_values_are_seen_and_set_without_secrets() {
     let words = talk.ok("completions", &json!({"text": ":che", "column": 5}));
     assert_eq!(words["targets"][0]["label"], ":checkpoints");
     assert_eq!(talk.console(":env A=plain"), "A is set");
+    assert_eq!(talk.go("stepBack"), "step: stepped back: before 'One'");
+    let old = talk.refused("variables", &json!({"variablesReference": env}));
+    assert!(old.contains("of an earlier stop"), "{old}");
     talk.leave(&json!({"terminateDebuggee": true}));
     let all = serde_json::to_string(&talk.all).expect("a text");
     assert!(!all.contains("hidden-value"), "{all}");
@@ -315,4 +323,36 @@ fn unseen_commands_stop_the_job() {
         talk.output()
     );
     talk.leave(&json!({"terminateDebuggee": true}));
+}
+
+/// A request to terminate cancels the step that runs, and the job, and ends a line of the console. Steps that run always still run. It
+/// is answered once the job has ended: a client that kills the adapter then loses nothing.
+#[test]
+fn a_running_job_is_terminated() {
+    let world = workflow(&job("
+- name: One
+  run: touch ready; sleep 600
+- name: Two
+  if: cancelled()
+  run: touch cleaned"));
+    let place = |name: &str| newest(&world).join("files/work/work/work").join(name);
+    let status = || world.json(["job", "list", "--runs"])["runs"][0]["status"].clone();
+    let mut talk = DapTalk::begin(&world, &json!({}));
+    talk.ok("next", &json!({"threadId": 1}));
+    until("the step runs", || place("ready").exists());
+    talk.ok("terminate", &json!({}));
+    assert!(place("cleaned").exists());
+    talk.kill();
+    assert_eq!(status(), "cancelled");
+
+    let mut talk = DapTalk::begin(&world, &json!({}));
+    let line = json!({"expression": "!touch begun; sleep 600", "context": "repl"});
+    talk.send("evaluate", &line);
+    until("the line runs", || place("begun").exists());
+    // a client may take the job for running after this
+    talk.refused("next", &json!({"threadId": 1}));
+    talk.ok("terminate", &json!({}));
+    talk.kill();
+    assert!(!place("ready").exists());
+    assert_eq!(status(), "cancelled");
 }

@@ -306,6 +306,40 @@ impl DapTalk {
         texts.collect()
     }
 
+    /// Waits for a message of a recorded dialogue.
+    pub fn awaits(&mut self, awaited: &Value) {
+        let got = self.until("the dialogue", |message| {
+            match awaited["response"].as_i64() {
+                Some(request) => message["request_seq"] == request,
+                None => message["event"] == awaited["event"],
+            }
+        });
+        match awaited["response"].as_i64() {
+            Some(_) => {
+                assert_eq!(got["success"], awaited["message"].is_null(), "{got:#}");
+                assert_eq!(got["message"], awaited["message"], "{got:#}");
+                if !awaited["result"].is_null() {
+                    assert_eq!(got["body"]["result"], awaited["result"], "{got:#}");
+                }
+            }
+            None => {
+                for key in ["reason", "description"] {
+                    assert_eq!(got["body"][key], awaited[key], "{got:#}");
+                }
+            }
+        }
+    }
+
+    /// Closes the pipe and interrupts the adapter, and waits for its end.
+    pub fn leave_by_interrupt(mut self) {
+        drop(self.stdin.take());
+        let mut kill = Command::new("kill");
+        kill.args(["-INT", &self.child.id().to_string()]);
+        assert!(kill.status().expect("kill").success());
+        self.all.extend(self.messages.iter());
+        assert!(self.child.wait().expect("an end").success());
+    }
+
     /// Kills the adapter.
     pub fn kill(&mut self) {
         self.child.kill().expect("killed");
