@@ -125,6 +125,8 @@ add()
 fill('|:Backstitch-breakpoint| stops agents at lines, which have a sign. The lines follow every change of the text.')
 add()
 
+template('jobs.part')
+
 section('OPTIONS', 'backstitch-options')
 fill(
   'All are optional. Set them in `vim.g.backstitch` before the plugin is loaded, or with'

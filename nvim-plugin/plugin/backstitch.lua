@@ -40,6 +40,7 @@ for name, command in pairs({
   Blame = 'blame',
   Checkpoint = 'checkpoint',
   Fork = 'fork',
+  Job = 'job',
 }) do
   local mode = vim.list_contains({ 'TakeBack', 'Keep', 'Breakpoint' }, name) and { 'n', 'x' } or 'n'
   vim.keymap.set(mode, ('<Plug>(Backstitch%s)'):format(name), ':Backstitch ' .. command .. '<CR>', { silent = true })

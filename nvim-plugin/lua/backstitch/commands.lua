@@ -21,7 +21,7 @@ local M = {}
 ---@field desc string
 ---@field max_args? integer Unlimited by default.
 ---@field searches? boolean True if the arguments may be words after a slash, as many as there are.
----@field complete? ('rev'|'branch'|'turn'|'file'|'breakpoint'|'step'|'off')[] Kind of each argument; the last kind is that of all further arguments.
+---@field complete? ('rev'|'branch'|'turn'|'file'|'breakpoint'|'step'|'job'|'job_name'|'off')[] Kind of each argument; the last kind is that of all further arguments.
 ---@field run? async fun(typed: backstitch.Typed)
 ---@field ask? async fun(client: vim.lsp.Client, at: table<string, any>, typed: backstitch.Typed) For commands on the whole workspace: its server, and the parameters that name it.
 
@@ -29,6 +29,7 @@ local M = {}
 M.SUBCOMMANDS = {}
 vim.list_extend(M.SUBCOMMANDS, require('backstitch.commands.history').SUBCOMMANDS)
 vim.list_extend(M.SUBCOMMANDS, require('backstitch.commands.calls').SUBCOMMANDS)
+vim.list_extend(M.SUBCOMMANDS, require('backstitch.commands.jobs').SUBCOMMANDS)
 
 M.fork, M.tag, M.pin = names.fork, names.tag, names.pin
 

@@ -90,6 +90,16 @@ function M.check()
     end
   end
 
+  health.start('CI jobs')
+  local dap = package.loaded.dap or #vim.api.nvim_get_runtime_file('lua/dap.lua', false) > 0
+  if not dap then
+    health.info('nvim-dap is not installed: :Backstitch job uses a terminal window. :help backstitch-nvim-dap')
+  elseif require('backstitch.dap').register() then
+    health.ok("nvim-dap has the adapter 'backstitch-job'")
+  else
+    health.warn('nvim-dap does not load', ':lua require("dap") shows the error')
+  end
+
   health.start('Workspace')
   local root = server.root(vim.uv.cwd() or '.') or vim.uv.cwd()
   local status = vim.system({ binary, 'status' }, { text = true, timeout = 10000, cwd = root }):wait()

@@ -39,6 +39,7 @@ function M.start()
   require('backstitch.breakpoints').enable()
   require('backstitch.repl').enable()
   require('backstitch.programs').enable()
+  require('backstitch.dap').enable()
   server.enable()
 end
 

@@ -150,4 +150,11 @@ function M.complete_file(typed)
   return found
 end
 
+--- Runs a program in the terminal of the current window. Its arguments are a list, which no shell reads.
+---@param line string[]
+---@param dir string
+function M.terminal(line, dir)
+  vim.fn.jobstart(line, { term = true, cwd = dir })
+end
+
 return M

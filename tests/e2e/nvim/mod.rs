@@ -7,6 +7,7 @@ mod errors;
 mod held;
 mod held_changes;
 mod held_keys;
+mod jobs;
 mod keys;
 mod lens_truth;
 mod line_ends;

@@ -86,6 +86,7 @@ function M.complete(subcommands, word, line)
     local kind = kinds[math.min(#args, #kinds)]
     local fixed = {
       breakpoint = vim.list_extend({ 'list', 'clear' }, require('backstitch.breakpoints').KINDS),
+      job = require('backstitch.jobs').ACTIONS,
       step = { 'over', 'into', 'out', 'file', 'turn' },
     }
     if fixed[kind] then
@@ -95,6 +96,11 @@ function M.complete(subcommands, word, line)
     end
     if subcommand and subcommand.max_args and #args > subcommand.max_args then
       kind = nil
+    end
+    if kind == 'job_name' then
+      return vim.tbl_filter(function(each)
+        return vim.startswith(each, word)
+      end, require('backstitch.jobs').candidates(args[2]))
     end
     if kind == 'file' then
       return require('backstitch.outside').complete_file(word)
