@@ -7,6 +7,7 @@
 
 pub mod film;
 mod held;
+mod jobs;
 pub mod picture;
 pub mod screen;
 
