@@ -148,12 +148,16 @@ impl LaunchArguments {
         let job = launched.args.job.clone().unwrap_or_default();
         let report = ClientReport::new(shared, &root, Some(job.clone()));
         let report: Arc<Mutex<dyn RunReport>> = Arc::new(Mutex::new(report));
-        let setup = launched
+        let mut setup = launched
             .setup(repository, &config, report)
             .map_err(|error| words(&error))?;
         let listings = setup.listings();
         for warning in warnings(&launched.args, &setup, &listings) {
             client.say(&format!("warning: {warning}"));
+        }
+        for line in setup.take_outputs_of_runs() {
+            // the argument has the name without dashes
+            client.say(&line.replace("--output", NAMES.output));
         }
         let mut reaching = Vec::new();
         let mut reaches_before = false;

@@ -154,7 +154,8 @@ impl ClientDriver {
     /// Answers a question. False at the end of the job.
     fn ask(&self, session: &mut JobSession, asked: &JobQuestion) -> Result<bool, String> {
         let changes = asked.may_change();
-        let runs = asked.runs_steps();
+        // at the end the word is refused, and nothing runs
+        let runs = asked.runs_steps() && !matches!(session.stop(), StopPlace::End);
         let client = &self.shared.client;
         let continued = json!({"threadId": JOB_THREAD, "allThreadsContinued": true});
         if runs {

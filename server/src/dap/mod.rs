@@ -41,6 +41,7 @@ pub fn run(workspace: Option<PathBuf>) -> io::Result<()> {
 }
 
 /// Answers the messages of an input. The rest of the answers is written at its end.
+#[cfg(any(test, fuzzing))]
 pub fn serve(
     input: &mut impl BufRead,
     client: &DapClient,

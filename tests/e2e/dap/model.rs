@@ -135,7 +135,7 @@ impl JobModel {
             }
             ModelCommand::Reverse => {
                 let first = (!available.is_empty()).then_some(0);
-                self.back(first, "step: ")
+                self.back(first, "step: stepped back: ")
             }
             ModelCommand::Restart(place) => {
                 let place = (*place < available.len()).then_some(*place);

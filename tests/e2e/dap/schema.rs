@@ -192,7 +192,8 @@ fn the_page_has_the_fields_of_our_events() {
     ] {
         let after = page.split(&format!("`{event}` tells")).nth(1).expect(event);
         // the first ones of each event, up to the full stop
-        let sentence = after.split(". ").next().expect("a sentence");
+        let paragraph = after.split("\n\n").next().expect("a paragraph");
+        let sentence = paragraph.split(". ").next().expect("a sentence");
         let shown = sentence.split('`').skip(1).step_by(2);
         let shown: std::collections::BTreeSet<&str> = shown.collect();
         let fields = schema["required"].as_array().expect("names").iter();

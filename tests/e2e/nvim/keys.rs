@@ -112,7 +112,7 @@ fn mappings_and_command_words_work() {
     };
     nvim.is_attached();
     let mapped = "#vim.tbl_filter(function(m) return vim.startswith(m.lhs, \"<Plug>(Backstitch\") end, vim.api.nvim_get_keymap(\"n\"))";
-    assert_eq!(nvim.lua(mapped), 23);
+    assert_eq!(nvim.lua(mapped), 24);
     nvim.ex("execute \"normal \\<Plug>(BackstitchDiff)\"");
     nvim.screen.shows("1 change since t2");
     nvim.ex("execute \"normal \\<Plug>(BackstitchNextHunk)\"");
