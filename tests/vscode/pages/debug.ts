@@ -31,16 +31,17 @@ export class Debugger {
 
   /** A button of the toolbar: `Step Back`. */
   button(name: string): Locator {
-    return this.toolbar.getByRole('button', { name: new RegExp(`^${name}( \\(|$)`) });
+    return this.toolbar.locator(`a[role="button"][aria-label^="${name}"]`);
   }
 
-  /** Waits until the job stands at a step, by the beginning of the name of its first frame. */
-  async at(step: string): Promise<void> {
-    await expect.poll(async () => (await this.frames())[0] ?? '').toContain(step);
+  /** Waits until the job stands at a step, by the name of its first frame. */
+  async at(step: string | RegExp): Promise<void> {
+    const name = typeof step === 'string' ? new RegExp(`^${RegExp.escape(step)}$`) : step;
+    await expect.poll(async () => (await this.frames())[0] ?? '').toMatch(name);
   }
 
   /** Presses a button, and waits until the job stands at a step. */
-  async go(button: string, step: string): Promise<void> {
+  async go(button: string, step: string | RegExp): Promise<void> {
     await this.button(button).click();
     await this.at(step);
   }

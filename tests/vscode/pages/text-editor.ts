@@ -140,6 +140,18 @@ export class TextEditor {
     return found.sort((a, b) => a.top - b.top).map(({ title }) => title.replaceAll('\u00a0', ' '));
   }
 
+  /** The line below the first lens with this title. */
+  async above(title: string): Promise<string> {
+    const lens = await this.lens(title).first().boundingBox();
+    return this.root.locator('.view-lines').first().evaluate((lines, top) => {
+      const below = [...lines.querySelectorAll('.view-line')].map((line) => ({
+        distance: line.getBoundingClientRect().top - top,
+        text: (line.textContent ?? '').replaceAll('\u00a0', ' '),
+      }));
+      return below.filter(({ distance }) => distance > 0).sort((a, b) => a.distance - b.distance)[0]?.text ?? '';
+    }, lens?.y ?? 0);
+  }
+
   // ---- the edge --------------------------------------------------------------------------------------------------
 
   /** The bars of version control in view. */

@@ -20,7 +20,7 @@ export function isAllowed(): boolean {
   if (vscode.workspace.isTrusted) return true;
   const say = vscode.l10n.t;
   const manage = say("Manage Workspace Trust");
-  const text = say("A job runs commands of this folder. Backstitch runs it only in a trusted folder");
+  const text = say("A job runs commands of its folder, and this one is not trusted");
   void warn(text, manage).then((chosen) => {
     if (chosen === manage) void vscode.commands.executeCommand("workbench.trust.manage");
   });

@@ -40,11 +40,14 @@ export function registerDebugging(ctx: Ctx): void {
       const config = await leftRun(ctx);
       if (config !== undefined) await vscode.debug.startDebugging(folderOf(), config);
     },
-    "backstitch.job.changes": (argument: unknown) => showChanges(sessions, argument),
+    // VS Code gives a menu of frames the file first, then the frame
+    "backstitch.job.changes": (_file: unknown, frame: unknown) => showChanges(sessions, frame),
   };
   for (const [name, run] of Object.entries(commands)) {
     ctx.register(
-      vscode.commands.registerCommand(name, (argument: unknown) => withErrors(() => run(argument))),
+      vscode.commands.registerCommand(name, (first: unknown, second: unknown) =>
+        withErrors(() => run(first, second)),
+      ),
     );
   }
 }
