@@ -2,7 +2,7 @@
 //! was typed.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ struct Published {
     is_action: bool,
 }
 
-fn corpus(packages: &PathBuf) -> Vec<Published> {
+fn corpus(packages: &Path) -> Vec<Published> {
     let files = script("corpus.mjs", packages, b"");
     let published = |(number, file): (usize, &Value)| {
         let is_action = file["kind"] == "action";
@@ -56,7 +56,7 @@ fn corpus(packages: &PathBuf) -> Vec<Published> {
 }
 
 /// The places that GitHub's parser names in these texts, and true for a text that is not YAML.
-fn githubs(packages: &PathBuf, texts: &[(bool, String)]) -> Vec<(Vec<Place>, bool)> {
+fn githubs(packages: &Path, texts: &[(bool, String)]) -> Vec<(Vec<Place>, bool)> {
     let mut questions = String::new();
     for (is_action, text) in texts {
         let kind = if *is_action { "action" } else { "workflow" };

@@ -37,13 +37,11 @@ impl TypingPause {
             None => events.recv().await,
             Some(first_change) => {
                 let due = (first_change + MAX_DELAY).min(Instant::now() + TYPING_PAUSE);
-                match timeout_at(due, events.recv()).await {
-                    Ok(next) => next,
-                    Err(_) => {
-                        self.first_change = None;
-                        return TypingEvent::Pause;
-                    }
-                }
+                let Ok(next) = timeout_at(due, events.recv()).await else {
+                    self.first_change = None;
+                    return TypingEvent::Pause;
+                };
+                next
             }
         };
         next.map_or(TypingEvent::End, TypingEvent::Event)

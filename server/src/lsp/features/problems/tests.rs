@@ -97,9 +97,11 @@ fn only_refused_actions_have_errors() {
     let marketplace = DiagnosticSeverity::Information;
     assert_eq!(severities(&format!("name: a\ndescription: b\n{steps}")), []);
     assert_eq!(severities(&format!("name: a\n{steps}")), [marketplace]);
-    let without_steps = "name: a\nruns:\n  using: node20\n";
+    // an id twice is found where nothing else is wrong
+    let twice = steps.replace("- run", "- id: a\n      run");
+    let twice = format!("{twice}{}", &twice[twice.find("    - id").unwrap()..]);
     assert_eq!(
-        severities(without_steps),
+        severities(&format!("name: a\n{twice}")),
         [marketplace, DiagnosticSeverity::Error]
     );
     // the file of another program
@@ -111,7 +113,7 @@ fn problems_are_bounded() {
     let keys: Vec<String> = (0..500).map(|number| format!("key{number}: 1\n")).collect();
     let found = ranges(&keys.concat(), Encoding::Utf8);
     assert_eq!(found.len(), MAX_PROBLEMS);
-    let long = format!("{}: 1\n", "x".repeat(500_000));
+    let long = format!("on: {}\njobs: {{}}\n", "x".repeat(500_000));
     let rope = Rope::from_str(&long);
     let found = diagnostics(JobFile::Workflow, &rope, Encoding::Utf8);
     let message = serde_json::to_string(&found[0].message).expect("JSON");
