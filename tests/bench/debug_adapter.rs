@@ -1,5 +1,5 @@
-//! The debug adapter over its real pipes: a step forward beside the bare script, questions at a stop and while a step runs, and a step that
-//! prints a gigabyte while a client reads.
+//! The debug adapter over its real pipes: a step forward beside the bare script, and questions at a stop and while a step runs. A step
+//! also prints a gigabyte while a client reads.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -143,13 +143,7 @@ fn steps(report: &mut Report, place: &Place<'_>, runs: usize) -> Result<()> {
     report.times(NAME, operation, "bash -e", &times, Goal::Above(EMPTY_COST));
 
     client.go("next")?;
-    question(
-        report,
-        &mut client,
-        "stackTrace at a stop",
-        runs,
-        |client| stack(client),
-    )?;
+    question(report, &mut client, "stackTrace at a stop", runs, stack)?;
     let scope = scope(&mut client)?;
     let variables = |client: &mut DapClient| {
         let answer = client.ask("variables", &json!({"variablesReference": scope}))?;

@@ -1,5 +1,5 @@
-// Microsoft's client of the Debug Adapter Protocol, as the dialogues use it: each message is kept in the file DAP_MESSAGES, and the
-// end of the adapter is waited for.
+// Microsoft's client of the Debug Adapter Protocol, as the dialogues use it. The file DAP_MESSAGES keeps each message. A dialogue waits
+// for the end of the adapter.
 
 import assert from 'node:assert/strict';
 import { appendFileSync } from 'node:fs';

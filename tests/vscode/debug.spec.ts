@@ -79,7 +79,6 @@ async function debuggerOf(window: Workbench): Promise<Debugger> {
   return new Debugger(window.page);
 }
 
-// S1-053, S1-056, S1-057, S1-058, U-08
 test('a breakpoint in the gutter, F5, over, into, back, reverse, restart of a frame', async ({ world, code }) => {
   world.commit(FILES);
   const window = await open(code);
@@ -118,7 +117,6 @@ test('a breakpoint in the gutter, F5, over, into, back, reverse, restart of a fr
   await expect(debug.said('Restored checkpoint').first()).toBeVisible();
 });
 
-// S1-060, S1-061, S1-062, S1-072, S1-076
 test('values: variables, watches, hover, inline, and a variable that the console exports', async ({ world, code }) => {
   world.commit(FILES);
   const window = await open(code);
@@ -171,7 +169,6 @@ jobs:
         run: echo last
 `;
 
-// S1-055, U-06
 test('a step that runs is paused, looked at and continued; stop ends the job', async ({ world, code }) => {
   world.commit({ [WORKFLOW]: WAITS });
   const window = await open(code);
@@ -194,7 +191,6 @@ test('a step that runs is paused, looked at and continued; stop ends the job', a
   expect(world.json('job', 'list', '--runs').runs).toMatchObject([{ job: 'build', status: 'cancelled', resumable: false }]);
 });
 
-// S1-L5
 test('a job continues after its window was closed', async ({ world, code }) => {
   world.commit(FILES);
   let window = await open(code);
@@ -218,7 +214,6 @@ test('a job continues after its window was closed', async ({ world, code }) => {
   await look(window.page, 'job-ended');
 });
 
-// S1-078: the design's own story
 test('a job fails, its source is mended, one step back, and it ends well', async ({ world, code }) => {
   world.commit({ ...FILES, 'app.txt': 'bad\n' });
   const window = await open(code);
@@ -280,7 +275,6 @@ env:
   A: b
 `;
 
-// S1-053: a configuration that names the workflow alone, and none
 test('F5 takes the job at the cursor, or asks; a launch.json may name the workflow alone', async ({ world, code }) => {
   world.commit({ [WORKFLOW]: TWO });
   const window = await open(code);

@@ -255,7 +255,7 @@ fn scopes(session: &mut JobSession) -> Vec<ScopeView> {
         name: "Step".to_owned(),
         values: step_values(session),
     }];
-    let mut contexts = TemplateSchema::of_steps().contexts.to_vec();
+    let mut contexts = TemplateSchema::of_steps().contexts.clone();
     // those that are looked at and set most often come first
     let place = |name: &&str| FIRST_CONTEXTS.iter().position(|first| first == name);
     contexts.sort_by_key(|name| place(name).unwrap_or(FIRST_CONTEXTS.len()));

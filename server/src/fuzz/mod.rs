@@ -1,5 +1,5 @@
 //! Subjects of the fuzz targets (`tests/fuzz`) and, in short, of the ordinary tests: [`text`] compares documents,
-//! positions and edits with a plain string, [`wire`] checks the server against the rules of the transport, and [`adapter`] the debug
+//! positions and edits with a plain string. [`wire`] checks the server against the rules of the transport, and [`adapter`] the debug
 //! adapter. Each takes any bytes and panics if a rule is broken. Inputs that failed once are kept in `tests/fuzz/found`, and the tests
 //! run them again.
 

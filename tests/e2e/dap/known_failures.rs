@@ -24,7 +24,7 @@ fn leave(mut talk: DapTalk) {
     talk.leave(&json!({"terminateDebuggee": true}));
 }
 
-/// The files behind GITHUB_ENV and the others are there before a step begins, and the step can write them (J7): also for a command of
+/// The files behind `GITHUB_ENV` and the others are there before a step begins (J7), and it can write them. So it is for a command of
 /// the console, after a step back, and in a composite action.
 #[test]
 fn j7_command_files_are_there() {
@@ -46,8 +46,8 @@ fn j7_command_files_are_there() {
     leave(talk);
 }
 
-/// A helper server of a step is reachable from later steps, and a container with a network of its own is refused by its line before a
-/// step runs (J10).
+/// A helper server of a step is reachable from later steps. A container has another network, and is refused by its line before a step
+/// runs (J10).
 #[test]
 fn j10_helper_servers_are_reached() {
     let server = "import socket, os; s = socket.socket(); s.bind((\"127.0.0.1\", 0)); s.listen(); open(\"p\", \"w\").write(str(s.getsockname()[1])); os.rename(\"p\", \"port\"); [s.accept()[0].sendall(b\"served\\n\") for _ in iter(int, 1)]";
@@ -77,7 +77,7 @@ fn j10_helper_servers_are_reached() {
     assert_eq!(talk.events("backstitchStep").count(), 0);
 }
 
-/// A job that fails beside it does not end a job that stands still (J21): one of another debugger, and one that it needs.
+/// A job that fails beside it does not end a job that is paused (J21): one of another debugger, and one that it needs.
 #[test]
 fn j21_a_job_beside_it_fails() {
     let world = workflow(
@@ -131,9 +131,9 @@ runs:
     - {name: Inner, shell: bash, run: echo inner >> inner; test -f fixed-too}
 ";
 
-/// After a failed step the job stands still, with its files, and that step can be run again, one with `uses` as well (J22). A step that is
+/// After a failed step the job is paused, with its files, and that step can be run again, one with `uses` as well (J22). A step that is
 /// run again has environment, PATH and outputs as at its first start. Edits of the workspace are seen, and earlier steps do not run
-/// again (J23). After a mended step the job goes on to its end, and shows which attempt of each step it is (J24).
+/// again (J23). After a mended step the job continues to its end, and shows which attempt of each step it is (J24).
 #[test]
 fn j22_j23_j24_a_failed_step_is_mended_and_run_again() {
     let world = workflow_with(&job(FAILING), &[("act/action.yml", FAILING_ACTION)]);

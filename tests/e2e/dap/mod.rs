@@ -2,7 +2,6 @@
 
 mod dialogues;
 mod known_failures;
-mod model;
 mod nvim_dap;
 mod official;
 mod out_of_time;
@@ -14,7 +13,6 @@ mod stepping;
 mod talk;
 mod traps;
 mod vscode;
-mod walks;
 mod watching;
 
 use serde_json::json;

@@ -59,8 +59,8 @@ const FRAME: [&str; 10] = [
     "threads",
 ];
 
-/// Each request of the page is in a whole dialogue, and all messages are those of the protocol. Without an editor of its own: it works
-/// from any client of the protocol.
+/// Each request of the page is in a whole dialogue, and all messages are those of the protocol. It works from any
+/// client of the protocol.
 #[test]
 fn microsofts_client_speaks_every_request() {
     let packages = packages();

@@ -116,7 +116,9 @@ fn workspace(world: &World) -> std::path::PathBuf {
 }
 
 /// Names and contents of files.
-fn files(place: &Path) -> Vec<(String, Vec<u8>)> {
+type NamedFiles = Vec<(String, Vec<u8>)>;
+
+fn files(place: &Path) -> NamedFiles {
     let entries = fs::read_dir(place).expect("a directory").flatten();
     let mut all: Vec<(String, Vec<u8>)> = entries
         .filter(|entry| entry.path().is_file())
@@ -130,10 +132,7 @@ fn files(place: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 /// The job where it stands: its frames, its values, and its files.
-fn state(
-    talk: &mut DapTalk,
-    world: &World,
-) -> (Vec<(String, u64)>, Vec<Value>, Vec<(String, Vec<u8>)>) {
+fn state(talk: &mut DapTalk, world: &World) -> (Vec<(String, u64)>, Vec<Value>, NamedFiles) {
     let frames = talk.frames();
     let values = ["env", "PATH", "steps", "job"].map(|name| {
         let scope = talk.scope(name);

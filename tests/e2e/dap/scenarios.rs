@@ -1,5 +1,7 @@
-//! The scenarios of stepping back, word for word over the protocol: in steps of a job, with composite actions, within one, and with
-//! a kill of the adapter before each way back.
+//! The scenarios of stepping back, word for word over the protocol: in steps of a job, with composite actions, and within one. Each
+//! is tried once more with a kill of the adapter before each way back.
+
+use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
@@ -58,13 +60,14 @@ impl Scenario {
         match form {
             StepForm::OfJob | StepForm::Killed => {
                 for number in 1..=4 {
-                    job += &format!("      - {}\n", step(number));
+                    let _ = writeln!(job, "      - {}", step(number));
                 }
             }
             StepForm::Composite => {
                 for number in 1..=4 {
-                    job += &format!(
-                        "      - {{name: Step {number}, id: s{number}, uses: $/step{number}}}\n"
+                    let _ = writeln!(
+                        job,
+                        "      - {{name: Step {number}, id: s{number}, uses: $/step{number}}}"
                     );
                     let steps = format!(
                         "    - {}\n    - {{shell: bash, run: 'true'}}\n",

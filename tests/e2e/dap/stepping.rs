@@ -75,8 +75,8 @@ fn s1_056_s1_057_where_reverse_requests_lead() {
     leave(talk);
 }
 
-/// stepBack without checkpoints fails and says so (S1-058), and reverseContinue without checkpoints fails and says so (S1-059): at the
-/// first step, and after a way back to it.
+/// stepBack without checkpoints fails and says so (S1-058). reverseContinue without checkpoints fails and says so (S1-059). The job is
+/// at its first step, also after a way back to it.
 #[test]
 fn s1_058_s1_059_reverse_requests_without_checkpoints() {
     let (_world, mut talk) = begin();
@@ -91,8 +91,8 @@ fn s1_058_s1_059_reverse_requests_without_checkpoints() {
     leave(talk);
 }
 
-/// stepBack while running fails and says that a pause is needed (S1-060), and reverseContinue while running fails and says that a pause is
-/// needed (S1-061), also where no checkpoint would be available. next and continue do nothing unless paused (S1-068).
+/// stepBack while running fails and says that a pause is needed (S1-060). reverseContinue while running fails and says that a pause is
+/// needed (S1-061). So it is also without checkpoints. next and continue do nothing unless paused (S1-068).
 #[test]
 fn s1_060_s1_061_s1_068_requests_while_a_step_runs() {
     let (world, mut talk) = running();
@@ -132,8 +132,8 @@ fn s1_063_s1_064_reverse_requests_free_the_runner_and_stop_it() {
     leave(talk);
 }
 
-/// next pauses again before the following step (S1-065); continue does not (S1-066). The answer to continue says that all threads went on
-/// (S1-067).
+/// next pauses again before the following step (S1-065); continue does not (S1-066). The answer to continue names all threads as
+/// continued (S1-067).
 #[test]
 fn s1_065_s1_066_s1_067_next_and_continue() {
     let (world, mut talk) = begin();
@@ -211,7 +211,7 @@ fn s1_071_ends_of_steps_and_of_the_job() {
     assert_eq!(jobs[0]["body"]["result"], "success");
 }
 
-/// The stack after a step back shows the restored place (S1-072): its line, and the list of checkpoints inside the client (S1-F4: wish: a
+/// The stack after a step back shows the restored place (S1-072) with its line. It has the list of checkpoints, too (S1-F4: wish: a
 /// list of checkpoints inside the client). Variables after a step back show restored values (S1-073).
 #[test]
 fn s1_072_s1_073_s1_f4_stack_and_variables_after_a_step_back() {
@@ -262,8 +262,8 @@ fn s1_076_s1_077_the_shell_of_the_console() {
     leave(talk);
 }
 
-/// A client that reconnects is told of the current stop (U-06): its reason, and the place, after a kill and after it was left. Until the
-/// client is configured no stop is sent, since it may drop that.
+/// A client that reconnects gets the current stop (U-06), after a kill and after it was left. Until the client is configured no stop
+/// is sent, since it may drop that.
 #[test]
 fn u_06_a_client_that_reconnects() {
     let world = workflow(&job(STEPS));
@@ -287,15 +287,15 @@ fn u_06_a_client_that_reconnects() {
     }
 }
 
-/// stepIn and stepOut are answered, not failed (U-08), also where there is nothing to enter or to leave: stepIn is then as next, and
-/// stepOut runs to the end.
+/// stepIn and stepOut are answered, not failed (U-08). Where there is nothing to enter stepIn is as next. Where there is nothing to
+/// leave stepOut runs to the end.
 #[test]
 fn u_08_step_in_and_step_out_of_plain_steps() {
     let (world, mut talk) = begin();
     assert_eq!(talk.go("stepIn"), "step: before 'Two'");
     assert_eq!(talk.go("stepOut"), "step: at the end of the job");
     assert_eq!(super::log(&world), "one\ntwo\nthree\n");
-    // the last step can be taken back, too
+    // the last step can be undone, too
     assert_eq!(talk.go("stepBack"), "step: stepped back: before 'Three'");
     leave(talk);
 }

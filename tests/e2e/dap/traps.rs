@@ -30,7 +30,7 @@ fn one_capability_serves_both_reverse_buttons() {
 /// VS Code shows step in and step out always: both are answered, also at a failure and at the end.
 #[test]
 fn step_in_and_step_out_are_answered_everywhere() {
-    let world = workflow(&job(&STEPS));
+    let world = workflow(&job(STEPS));
     let mut talk = DapTalk::begin(&world, &json!({}));
     assert_eq!(talk.go("stepIn"), "step: before 'Two'");
     assert_eq!(talk.go("stepIn"), "exception: 'Two' failed");
@@ -118,8 +118,8 @@ fn stopped_follows_each_word_that_moves_the_job() {
     leave(talk);
 }
 
-/// `3` before the step-back key of nvim-dap sends three requests at once: each is carried out, and a fourth one that finds no checkpoint
-/// is refused.
+/// `3` before the step-back key of nvim-dap sends three requests at once. Each is carried out, and a fourth one without a checkpoint is
+/// refused.
 #[test]
 fn steps_back_that_are_sent_at_once() {
     let world = workflow(&MENDED());

@@ -298,7 +298,7 @@ impl JobRun {
         };
         if let Some((step, path)) = frame.next_step() {
             self.frame().next += 1;
-            if self.is_chosen(&step, &path) {
+            if is_chosen(self, &step, &path) {
                 self.run_step(&step, path);
             }
             return true;
@@ -308,14 +308,6 @@ impl JobRun {
         }
         self.leave_composite();
         true
-    }
-
-    /// False for a step that is left out, since another one runs alone.
-    pub(super) fn is_chosen(&self, step: &crate::workflow::WorkflowStep, path: &[usize]) -> bool {
-        let Some(only) = &self.setup.options.only else {
-            return true;
-        };
-        path.len() > 1 || runs_with(&self.setup.body.steps, step, path[0], only)
     }
 
     /// Takes over a new wish to stop: the job is cancelled from now on.
@@ -442,4 +434,16 @@ pub(super) fn texts(pairs: &[(String, String)]) -> Dict {
         dict.set(name, value.as_str().into());
     }
     dict
+}
+
+/// False for a step that is left out, since another one runs alone.
+pub(super) fn is_chosen(
+    run: &JobRun,
+    step: &crate::workflow::WorkflowStep,
+    path: &[usize],
+) -> bool {
+    let Some(only) = &run.setup.options.only else {
+        return true;
+    };
+    path.len() > 1 || runs_with(&run.setup.body.steps, step, path[0], only)
 }

@@ -6,7 +6,7 @@ use crate::workflow::{StepAction, WorkflowStep};
 
 use super::condition::holds;
 use super::frame::Frame;
-use super::job::JobRun;
+use super::job::{JobRun, is_chosen};
 use super::open::OpenStep;
 use super::standing::StandingJob;
 use super::step::close_skipped;
@@ -53,7 +53,7 @@ impl StandingJob {
         loop {
             let frame = self.run.frames.last()?;
             if let Some((step, path)) = frame.next_step() {
-                if self.run.is_chosen(&step, &path) {
+                if is_chosen(&self.run, &step, &path) {
                     return Some(self.pending_step(&step, path));
                 }
                 self.run.frame().next += 1;

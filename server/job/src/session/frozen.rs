@@ -52,12 +52,12 @@ impl JobSession {
         Ok(())
     }
 
-    /// True where the processes of a step stand still.
+    /// True where the processes of a step are paused.
     pub(super) fn is_in_frozen_step(&self) -> bool {
         matches!(self.stop, StopPlace::Frozen(_))
     }
 
-    /// Kills a frozen step that is taken back.
+    /// Kills a frozen step that is undone.
     pub(super) fn kill_taken_back(&mut self) -> Result<(), String> {
         match self.stop {
             StopPlace::Frozen(_) => self.kill(),
