@@ -145,7 +145,8 @@ test('values: variables, watches, hover, inline, and a variable that the console
   await expect(debug.said('done').first()).toBeVisible();
   await debug.console('env.GREETING');
   await expect(debug.said(/^hello/)).toBeVisible();
-  await debug.watch.hide();
+  // the view shows a few rows at a time
+  await debug.scope('Step', false);
   await expect(debug.variable('GREETING')).toContainText('hello');
   await look(page, 'job-console');
   await debug.go('Step Into', 'Say hello');
@@ -245,7 +246,10 @@ test('a job fails, its workflow is mended, one step back, and it ends well', asy
   const debug = await debuggerOf(window);
   await debug.at('Run actions/checkout@v4');
   await debug.go('Continue', 'Test (failed)');
-  await editor.goto(20);
+  await expect(debug.failure).toBeVisible();
+  await editor.click('grep -q best');
+  await page.keyboard.press('Home');
+  await page.keyboard.press('Home');
   await page.keyboard.press('Shift+End');
   await page.keyboard.type('        run: grep -q good app.txt && echo mended');
   await editor.save();

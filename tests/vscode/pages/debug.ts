@@ -95,12 +95,13 @@ export class Debugger {
 
   // ---- values ----------------------------------------------------------------------------------------------------
 
-  /** Opens a scope of the variables: `env`. */
-  async scope(name: string): Promise<void> {
+  /** Opens a scope of the variables, or closes it: `env`. */
+  async scope(name: string, isOpen = true): Promise<void> {
     const row = this.variables.pane.getByRole('treeitem', { name: `Scope ${name}`, exact: true });
     await expect(async () => {
-      if ((await row.getAttribute('aria-expanded')) !== 'true') await row.click({ timeout: 5_000 });
-      await expect(row).toHaveAttribute('aria-expanded', 'true', { timeout: 2_000 });
+      const isThere = async () => (await row.getAttribute('aria-expanded')) === 'true';
+      if ((await isThere()) !== isOpen) await row.click({ timeout: 5_000 });
+      await expect.poll(isThere, { timeout: 2_000 }).toBe(isOpen);
     }).toPass();
   }
 

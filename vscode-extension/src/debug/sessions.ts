@@ -51,7 +51,8 @@ export class JobSession implements vscode.DebugAdapterTracker {
   private readonly past = new Set<number>();
   /** Jobs that it needs run before it. */
   private hasBegun = false;
-  private stops = 0;
+  /** Number of its moves: an answer about a place that it has left is dropped. */
+  private moves = 0;
 
   constructor(
     readonly session: vscode.DebugSession,
@@ -83,7 +84,7 @@ export class JobSession implements vscode.DebugAdapterTracker {
         this.past.clear();
         // a run that continues tells no beginning
         this.hasBegun = true;
-        void this.stopped(++this.stops, body["reason"] === "exception").catch(() => undefined);
+        void this.stopped(++this.moves, body["reason"] === "exception").catch(() => undefined);
         break;
       case "continued":
         this.runs();
@@ -94,6 +95,7 @@ export class JobSession implements vscode.DebugAdapterTracker {
       case "backstitchJob": {
         const { name, result, ms, reason } = body as Record<string, string | null> & { ms: number };
         if (!this.hasBegun) break;
+        this.moves += 1;
         const place = { kind: "ended", result: result ?? "", ms, reason: reason ?? undefined } as const;
         this.set(place, name ?? undefined);
         break;
@@ -124,9 +126,11 @@ export class JobSession implements vscode.DebugAdapterTracker {
   }
 
   private runs(): void {
+    this.moves += 1;
     this.stop = undefined;
     const { place } = this.state;
-    if (place.kind === "stands" || place.kind === "failed") this.set({ kind: "runs", step: place.step });
+    if (place.kind === "ended" || place.kind === "runs") return;
+    this.set({ kind: "runs", step: "step" in place ? place.step : undefined });
   }
 
   /** The next step runs; those after the last one are the ends of actions. */
@@ -143,13 +147,13 @@ export class JobSession implements vscode.DebugAdapterTracker {
     this.set({ kind: "runs", step });
   }
 
-  private async stopped(number: number, isFailed: boolean): Promise<void> {
+  private async stopped(move: number, isFailed: boolean): Promise<void> {
     const { session } = this;
     const answer: unknown = await session.customRequest("stackTrace", { threadId: 1 });
     const { stackFrames } = answer as { stackFrames: Frame[] };
     const here = this.frames.filter(({ presentationHint }) => presentationHint !== "subtle");
     const [job, own, top] = [here.at(-1), here.at(-2), here[0]];
-    if (number !== this.stops || job === undefined || top === undefined) return;
+    if (move !== this.moves || job === undefined || top === undefined) return;
     this.stop = { file: top.source?.path ?? "", line: top.line - 1 };
     if (own === undefined) {
       this.set({ kind: "end" }, job.name);
@@ -159,7 +163,7 @@ export class JobSession implements vscode.DebugAdapterTracker {
       placeIn(session, job, own, sourceOf(stackFrames, job)).catch(() => undefined),
       attemptAt(session, top.id).catch(() => 1),
     ]);
-    if (number !== this.stops) return;
+    if (move !== this.moves) return;
     const step = { name: own.name, number: place?.number, total: place?.total, attempt };
     this.set({ kind: isFailed ? "failed" : "stands", step }, job.name);
   }
