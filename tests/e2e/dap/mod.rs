@@ -2,6 +2,7 @@
 
 mod dialogues;
 mod known_failures;
+mod model;
 mod nvim_dap;
 mod official;
 mod out_of_time;
@@ -13,6 +14,7 @@ mod stepping;
 mod talk;
 mod traps;
 mod vscode;
+mod walks;
 mod watching;
 
 use serde_json::json;

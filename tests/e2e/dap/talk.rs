@@ -11,6 +11,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
+use super::super::jobs::back::stepped::kill_all;
 use super::schema::{Direction, check};
 use crate::support::World;
 use crate::support::limits::EVENT_TIMEOUT;
@@ -26,6 +27,8 @@ pub struct DapTalk {
     messages: Receiver<Value>,
     number: i64,
     pub all: Vec<Value>,
+    /// Messages that were looked at for events.
+    looked: usize,
     /// Requests that were sent. None of a client that sends wrong ones on purpose.
     sent: Option<Vec<Value>>,
 }
@@ -86,6 +89,7 @@ impl DapTalk {
             messages,
             number: 0,
             all: Vec::new(),
+            looked: 0,
             sent: Some(Vec::new()),
         }
     }
@@ -136,6 +140,11 @@ impl DapTalk {
             .iter_mut()
             .for_each(|sent| sent.push(message.clone()));
         self.number
+    }
+
+    /// Requests of this client may be wrong, and those that succeed, too.
+    pub fn may_send_wrong_requests(&mut self) {
+        self.sent = None;
     }
 
     /// Writes a message as it is.
@@ -202,17 +211,30 @@ impl DapTalk {
 
     /// The next stop: its reason, and its place.
     pub fn stop(&mut self) -> String {
-        stop_words(&self.event("stopped"))
+        let stop = stop_words(&self.event("stopped"));
+        self.looked = self.all.len();
+        stop
     }
 
-    /// Waits until the job stands, or has ended before.
-    pub fn stop_or_end(&mut self) {
-        let is_end = |message: &Value| message["event"] == "terminated";
-        if !self.all.iter().any(is_end) {
-            self.until("a stop", |message| {
-                message["event"] == "stopped" || is_end(message)
-            });
+    /// The next event of this name that was not asked for yet, which may be there already.
+    pub fn next_event(&mut self, name: &str) -> Value {
+        let is_it = |message: &Value| message["event"] == name;
+        let found = self.all[self.looked..].iter().position(is_it);
+        if found.is_none() {
+            self.until(name, is_it);
         }
+        let place = found.map_or(self.all.len() - 1, |place| self.looked + place);
+        self.looked = place + 1;
+        self.all[place]["body"].clone()
+    }
+
+    /// The next stop that was not asked for yet.
+    pub fn next_stop(&mut self) -> String {
+        stop_words(&self.next_event("stopped"))
+    }
+
+    pub fn last_number(&self) -> i64 {
+        self.number
     }
 
     /// Sends a request that moves the job. Returns its next stop.
@@ -324,6 +346,17 @@ impl DapTalk {
         self.child.wait().expect("an end");
     }
 
+    /// Kills the adapter with all that runs below it, as the end of the machine does.
+    pub fn kill_machine(&mut self) {
+        kill_all(&mut self.child);
+    }
+
+    /// The client closes its side. Waits for the end of the adapter.
+    pub fn close(&mut self) {
+        drop(self.stdin.take());
+        self.child.wait().expect("an end");
+    }
+
     /// The client dies: both of its pipes close. Waits for the end of the adapter.
     pub fn die(&mut self) {
         drop(self.stdin.take());
@@ -339,8 +372,9 @@ impl DapTalk {
 
     /// The same. The messages are still there.
     pub fn ended(&mut self) -> u64 {
-        let code = self.event("exited")["exitCode"].as_u64().expect("a code");
-        self.event("terminated");
+        let code = self.next_event("exited")["exitCode"].as_u64();
+        let code = code.expect("a code");
+        self.next_event("terminated");
         self.leave(&json!({}));
         code
     }
