@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::changes::{SourceText, changes_of, content_of};
 use super::shared::SharedJob;
 use crate::jobs::launch::announcement::added_lines;
-use crate::jobs::words::{StepAnswer, execute, runs_steps};
+use crate::jobs::words::{LineEffect, StepAnswer, effect_of, execute};
 
 /// A question of a client, with the number of its request.
 #[derive(Debug)]
@@ -46,14 +46,14 @@ impl JobQuestion {
         }
     }
 
-    /// True if the answer runs steps.
-    pub fn runs_steps(&self) -> bool {
+    /// The effect of the answer on the place of the job.
+    pub fn effect(&self) -> LineEffect {
         match self {
-            JobQuestion::Line { text, .. } => runs_steps(text),
+            JobQuestion::Line { text, .. } => effect_of(text.trim()),
             JobQuestion::Expression { .. }
             | JobQuestion::Set(_)
             | JobQuestion::Source { .. }
-            | JobQuestion::Changes { .. } => false,
+            | JobQuestion::Changes { .. } => LineEffect::Stays,
         }
     }
 

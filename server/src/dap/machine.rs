@@ -19,7 +19,7 @@ use super::progress::ShownProgress;
 use super::shared::{JOB_THREAD, SharedJob, StopReason};
 use super::view::{JobView, own_file, place_words};
 use crate::jobs::launch::announcement::added_lines;
-use crate::jobs::words::restored_text;
+use crate::jobs::words::{LineEffect, restored_text};
 
 /// A command of a client to a job that stands.
 #[derive(Debug)]
@@ -88,7 +88,9 @@ impl ClientDriver {
         loop {
             let command = if self.shared.is_leaving() {
                 match commands.try_recv() {
-                    Ok(command) => command,
+                    Ok(command @ (MachineCommand::Ask(_) | MachineCommand::End)) => command,
+                    // the end comes before a way that was asked for ahead of it
+                    Ok(_) => continue,
                     // the client asked for the end while a line of its console ran
                     Err(_) => return run_out(session).map(drop),
                 }
@@ -155,7 +157,7 @@ impl ClientDriver {
     fn ask(&self, session: &mut JobSession, asked: &JobQuestion) -> Result<bool, String> {
         let changes = asked.may_change();
         // at the end the word is refused, and nothing runs
-        let runs = asked.runs_steps() && !matches!(session.stop(), StopPlace::End);
+        let runs = asked.effect() == LineEffect::Runs && !matches!(session.stop(), StopPlace::End);
         let client = &self.shared.client;
         let continued = json!({"threadId": JOB_THREAD, "allThreadsContinued": true});
         if runs {

@@ -80,7 +80,7 @@ pub fn go(server: &DapServer, request: &DapRequest) {
         _ => QueuedKind::Move,
     };
     let follows = kind == QueuedKind::Back && server.shared.further_steps_back().is_some();
-    let taken = if server.shared.phase() == JobPhase::Stopped || follows {
+    let taken = if server.shared.answers() || follows {
         let checked = request
             .is_of_job()
             .and_then(|()| command_of(server, request));

@@ -15,8 +15,9 @@ use super::client::DapClient;
 use super::evaluate::JobQuestion;
 use super::launch::{ContinuedRun, LaunchArguments, LaunchedRun};
 use super::machine::{self, ClientDriver, MachineCommand};
-use super::shared::{JobPhase, QueuedKind, SharedJob};
+use super::shared::{QueuedKind, SharedJob};
 use super::view::JobView;
+use crate::jobs::words::LineEffect;
 
 /// A job that waits until the client has told its breakpoints.
 pub enum JobStart {
@@ -188,10 +189,10 @@ impl DapServer {
 
     /// Asks the job, which answers at its stop. False if it runs.
     pub fn ask(&self, asked: JobQuestion) -> bool {
-        let takes = if asked.may_change() {
-            self.shared.takes(QueuedKind::Move)
-        } else {
-            self.shared.phase() == JobPhase::Stopped
+        let takes = match asked.effect() {
+            LineEffect::Runs | LineEffect::Moves => self.shared.takes(QueuedKind::Move),
+            LineEffect::Stays if asked.may_change() => self.shared.takes(QueuedKind::Ask),
+            LineEffect::Stays => self.shared.answers(),
         };
         takes && self.send(MachineCommand::Ask(asked))
     }

@@ -103,6 +103,8 @@ pub enum QueuedKind {
     Move,
     /// Further steps back follow: a client with a count sends so many at once.
     Back,
+    /// A line of the console or a new value that leaves the job where it is. Anything follows: people type ahead.
+    Ask,
 }
 
 impl SharedJob {
@@ -204,12 +206,22 @@ impl SharedJob {
             (JobPhase::Running, Some((QueuedKind::Back, count))) if kind == QueuedKind::Back => {
                 count
             }
+            (JobPhase::Running, Some((QueuedKind::Ask, count))) => {
+                queue.backs_left = available;
+                count
+            }
             _ => return false,
         };
         queue.phase = JobPhase::Running;
         queue.waiting = Some((kind, count + 1));
         queue.backs_left = queue.backs_left.saturating_sub(1);
         true
+    }
+
+    /// True if the job answers questions now, or after lines of the console.
+    pub fn answers(&self) -> bool {
+        let queue = locked(&self.queue);
+        queue.phase == JobPhase::Stopped || matches!(queue.waiting, Some((QueuedKind::Ask, _)))
     }
 
     /// Steps back that may follow one that is not finished. None: none is under way.

@@ -349,10 +349,43 @@ fn a_running_job_is_terminated() {
     let line = json!({"expression": "!touch begun; sleep 600", "context": "repl"});
     talk.send("evaluate", &line);
     until("the line runs", || place("begun").exists());
-    // a client may take the job for running after this
-    talk.refused("next", &json!({"threadId": 1}));
+    // this step waits for the line, and does not run after the wish for the end
+    talk.ok("next", &json!({"threadId": 1}));
     talk.ok("terminate", &json!({}));
     talk.kill();
     assert!(!place("ready").exists());
     assert_eq!(status(), "cancelled");
+}
+
+/// Lines of the console are followed by any request: people type ahead. Each is carried out after those before it.
+#[test]
+fn people_type_ahead_of_the_console() {
+    let world = workflow(&job(STEPS));
+    let mut talk = DapTalk::begin(&world, &json!({}));
+    talk.go("next");
+    let line = |text: &str| json!({"expression": text, "context": "repl"});
+    let asked = [
+        talk.send(
+            "evaluate",
+            &line("!until test -e go; do sleep 0.02; done; touch mended"),
+        ),
+        talk.send("evaluate", &line("!export B=2")),
+        talk.send(
+            "evaluate",
+            &json!({"expression": "env.B", "context": "watch"}),
+        ),
+        talk.send("continue", &json!({"threadId": 1})),
+    ];
+    let refused = talk.refused("next", &json!({"threadId": 1}));
+    assert_eq!(refused, "The job does not stand.");
+    let work = newest(&world).join("files/work/work/work");
+    std::fs::write(work.join("go"), "").expect("written");
+    let [first, second, value, moved] = asked.map(|number| talk.answer_to(number));
+    assert_eq!(
+        [&first["success"], &second["success"], &moved["success"]],
+        [true; 3]
+    );
+    assert_eq!(value["body"]["result"], "2");
+    assert_eq!(talk.end(), 0);
+    assert_eq!(log(&world), "one\ntwo\nthree\n");
 }

@@ -28,11 +28,23 @@ pub enum StepAnswer {
 
 type StepAct = fn(&mut JobSession, &str) -> Result<StepAnswer, String>;
 
-/// A word: its names, its argument, its help, and what it does.
+/// The effect of a line on the place of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineEffect {
+    /// The job stays where it is. Values and files may change.
+    Stays,
+    /// It is elsewhere afterwards, and no step has run.
+    Moves,
+    /// Steps run.
+    Runs,
+}
+
+/// A word: its names, its argument, its help, its effect, and what it does.
 struct StepWord {
     names: &'static [&'static str],
     argument: &'static str,
     help: &'static str,
+    effect: LineEffect,
     act: StepAct,
 }
 
@@ -50,36 +62,42 @@ const WORDS: [StepWord; 25] = [
         names: &["n", "next"],
         argument: "",
         help: "run the step",
+        effect: LineEffect::Runs,
         act: |session, _| forward(session, Forward::Over),
     },
     StepWord {
         names: &["s", "step"],
         argument: "",
         help: "run the step, or enter its composite action",
+        effect: LineEffect::Runs,
         act: |session, _| forward(session, Forward::Into),
     },
     StepWord {
         names: &["o", "out"],
         argument: "",
         help: "run to the step after the composite action, or to the end",
+        effect: LineEffect::Runs,
         act: |session, _| forward(session, Forward::Out),
     },
     StepWord {
         names: &[CONTINUE, "continue"],
         argument: "",
         help: "run to the next failure, or to the end",
+        effect: LineEffect::Runs,
         act: |session, _| forward(session, Forward::On),
     },
     StepWord {
         names: &[PAUSE, ":pause"],
         argument: "",
         help: "freeze the step that runs, as Ctrl-C does: a line of a script while the step runs",
+        effect: LineEffect::Stays,
         act: |_, _| Err("No step runs here, so none can be frozen.".to_owned()),
     },
     StepWord {
         names: &["b", "back", ":back"],
         argument: "[N]",
         help: "go back before the last step, or before the last N",
+        effect: LineEffect::Moves,
         act: |session, text| {
             let steps = number(text, 1)?;
             session
@@ -91,12 +109,14 @@ const WORDS: [StepWord; 25] = [
         names: &["r", "start", ":start"],
         argument: "",
         help: "go back to the first checkpoint",
+        effect: LineEffect::Moves,
         act: |session, _| session.restore(0).map(|restored| moved(session, &restored)),
     },
     StepWord {
         names: &["u", ":undo"],
         argument: "",
         help: "undo the last step back, if no step has run since",
+        effect: LineEffect::Moves,
         act: |session, _| {
             let undone = session.undo()?;
             let files = counted(undone.changed, "file");
@@ -110,6 +130,7 @@ const WORDS: [StepWord; 25] = [
         names: &[":again"],
         argument: "",
         help: "run the last step again, with the files as they were before it",
+        effect: LineEffect::Runs,
         act: |session, _| {
             run(session, |session| {
                 let restored = session.before_again()?;
@@ -123,12 +144,14 @@ const WORDS: [StepWord; 25] = [
         names: &[":retry"],
         argument: "",
         help: "run the last step again, with the files as they are now",
+        effect: LineEffect::Runs,
         act: |session, _| run(session, JobSession::retry),
     },
     StepWord {
         names: &[":goto"],
         argument: "STEP|[N]",
         help: "go to a step: ahead, leaving steps out, or back to its checkpoint; [N]: to this checkpoint",
+        effect: LineEffect::Moves,
         act: |session, text| {
             let restored = match index(text) {
                 Some(place) => Some(session.restore(place)?),
@@ -143,6 +166,7 @@ const WORDS: [StepWord; 25] = [
         names: &[":env"],
         argument: "NAME=VALUE",
         help: "set a variable for the steps that follow",
+        effect: LineEffect::Stays,
         act: |session, text| {
             let (name, value) = pair(text)?;
             session.set_variable(name, value)?;
@@ -154,6 +178,7 @@ const WORDS: [StepWord; 25] = [
         names: &[":output"],
         argument: "STEP NAME=VALUE",
         help: "set an output of a step that has run",
+        effect: LineEffect::Stays,
         act: |session, text| {
             let (step, rest) = text
                 .split_once(' ')
@@ -168,6 +193,7 @@ const WORDS: [StepWord; 25] = [
         names: &[":outcome"],
         argument: "success|failure|cancelled|skipped",
         help: "let the step that failed count as this, and stand before the next one",
+        effect: LineEffect::Moves,
         act: |session, text| {
             let outcome = StepOutcome::parse(text)
                 .ok_or("write :outcome success, failure, cancelled or skipped")?;
@@ -179,6 +205,7 @@ const WORDS: [StepWord; 25] = [
         names: &[":kill"],
         argument: "",
         help: "kill the step that is frozen: it has failed",
+        effect: LineEffect::Moves,
         act: |session, _| {
             session.kill()?;
             Ok(StepAnswer::Moved(None))
@@ -188,12 +215,14 @@ const WORDS: [StepWord; 25] = [
         names: &[":ps"],
         argument: "",
         help: "list the processes of the frozen step, and those that steps left running",
+        effect: LineEffect::Stays,
         act: |session, _| Ok(StepAnswer::Said(processes(session))),
     },
     StepWord {
         names: &[":skip"],
         argument: "",
         help: "leave the next step out, or let the step that failed count as skipped",
+        effect: LineEffect::Moves,
         act: |session, _| {
             session.skip()?;
             Ok(StepAnswer::Moved(None))
@@ -203,18 +232,21 @@ const WORDS: [StepWord; 25] = [
         names: &[":run"],
         argument: "COMMAND",
         help: "run a shell command, as !COMMAND does",
+        effect: LineEffect::Stays,
         act: |session, text| shell(session, text),
     },
     StepWord {
         names: &[":diff"],
         argument: "[STEP] [A B]",
         help: "show what a step changed, or how the files differ after two attempts of it",
+        effect: LineEffect::Stays,
         act: |session, text| diff(session, text).map(StepAnswer::Said),
     },
     StepWord {
         names: &[":sync"],
         argument: "",
         help: "take up edits of the workflow and of your files now, as each command forward does",
+        effect: LineEffect::Moves,
         act: |session, _| {
             if session.sync()? {
                 return Ok(StepAnswer::Moved(None));
@@ -227,12 +259,14 @@ const WORDS: [StepWord; 25] = [
         names: &[":checkpoints"],
         argument: "",
         help: "list the checkpoints, with the times at which they were made",
+        effect: LineEffect::Stays,
         act: |session, _| Ok(StepAnswer::Said(checkpoints(session))),
     },
     StepWord {
         names: &[":state"],
         argument: "",
         help: "show the state of the job, and the steps ahead, as JSON",
+        effect: LineEffect::Stays,
         act: |session, _| {
             let text = session.job().live().canonical().to_string();
             Ok(StepAnswer::Said(session.job().mask(&text)))
@@ -242,30 +276,30 @@ const WORDS: [StepWord; 25] = [
         names: &["w", ":where"],
         argument: "",
         help: "show the place again",
+        effect: LineEffect::Moves,
         act: |_, _| Ok(StepAnswer::Moved(None)),
     },
     StepWord {
         names: &["h", ":help"],
         argument: "",
         help: "list the words",
+        effect: LineEffect::Stays,
         act: |_, _| Ok(StepAnswer::Said(help())),
     },
     StepWord {
         names: &["q", "quit", ":quit"],
         argument: "",
         help: "end the job here",
+        effect: LineEffect::Moves,
         act: |_, _| Ok(StepAnswer::Quit),
     },
 ];
 
-/// Words that run steps.
-const RUNNING: [&str; 10] = [
-    "n", "next", "s", "step", "o", "out", CONTINUE, "continue", ":again", ":retry",
-];
-
-/// True for a line that runs steps.
-pub fn runs_steps(line: &str) -> bool {
-    RUNNING.contains(&line.trim())
+/// The effect of a line, known before it is carried out.
+pub fn effect_of(line: &str) -> LineEffect {
+    let (name, _) = line.split_once(' ').unwrap_or((line, ""));
+    let word = WORDS.iter().find(|word| word.names.contains(&name));
+    word.map_or(LineEffect::Stays, |word| word.effect)
 }
 
 /// Does what a line says.
@@ -507,16 +541,21 @@ fn pair(text: &str) -> Result<(&str, &str), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{RUNNING, WORDS};
+    use super::{LineEffect, effect_of};
 
-    /// A word that runs steps is a word.
     #[test]
-    fn words_that_run_steps_are_known() {
-        for name in RUNNING {
-            assert!(
-                WORDS.iter().any(|word| word.names.contains(&name)),
-                "{name}"
-            );
+    fn effects_are_known_before() {
+        for (line, effect) in [
+            ("n", LineEffect::Runs),
+            (":retry", LineEffect::Runs),
+            (":back 2", LineEffect::Moves),
+            (":goto two", LineEffect::Moves),
+            (":env A=n", LineEffect::Stays),
+            ("!n", LineEffect::Stays),
+            ("env.n", LineEffect::Stays),
+            ("", LineEffect::Stays),
+        ] {
+            assert_eq!(effect_of(line), effect, "{line}");
         }
     }
 }
