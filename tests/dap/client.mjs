@@ -17,6 +17,14 @@ export const ACTION = join(process.cwd(), 'act/action.yml');
 export const THREAD = { threadId: 1 };
 
 export class Client extends DebugClient {
+  /** Adapters that were started. */
+  static adapters = [];
+
+  /** Ends the adapters that a failed dialogue leaves: the run would wait for them. */
+  static endAll() {
+    for (const adapter of Client.adapters.splice(0)) adapter.kill();
+  }
+
   constructor() {
     super(process.env.DAP_ADAPTER, 'dap', 'backstitch-job', { cwd: process.cwd() });
     this.defaultTimeout = EVENT_TIMEOUT;
@@ -24,6 +32,11 @@ export class Client extends DebugClient {
     this.on('output', (event) => {
       this.text += event.body.output;
     });
+  }
+
+  async start() {
+    await super.start();
+    Client.adapters.push(this._adapterProcess);
   }
 
   doSend(command, args, done) {

@@ -3,9 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { afterEach, test } from 'node:test';
 
 import { ACTION, Client, THREAD, WORKFLOW } from './client.mjs';
+
+afterEach(() => Client.endAll());
 
 const lineOf = (text, file = WORKFLOW) => readFileSync(file, 'utf8').split('\n').findIndex((line) => line.includes(text)) + 1;
 
@@ -33,7 +35,7 @@ test('steps forward, into a composite action, back, and to the beginning', async
   assert.equal(one.canRestart, true);
   const back = await client.stops('restart', () => client.restartFrameRequest({ frameId: one.id }));
   assert.equal(back, "stepped back: before 'One'");
-  assert.equal(await client.stops('step', () => client.reverseContinueRequest(THREAD)), "before 'Checkout'");
+  assert.equal(await client.stops('step', () => client.reverseContinueRequest(THREAD)), "stepped back: before 'Checkout'");
   await assert.rejects(client.stepBackRequest(THREAD), /No checkpoints are available/);
   await assert.rejects(client.reverseContinueRequest(THREAD), /No checkpoints are available/);
   await client.leave();
@@ -122,6 +124,30 @@ test('a step that runs is frozen, goes on, and ends with the job', async () => {
   assert.equal(await client.ends(() => client.terminateRequest({})), 1);
   assert.match(client.text, /seen: always/);
   await client.leave({});
+});
+
+test('a value and a file are watched, values are set by expressions, and changes are read', async () => {
+  const client = new Client();
+  await client.begin('build');
+  const { variablesReference } = await client.scope('env');
+  const info = (await client.customRequest('dataBreakpointInfo', { variablesReference, name: 'A' })).body;
+  const file = (await client.customRequest('dataBreakpointInfo', { name: 'log' })).body;
+  assert.ok(info.dataId && file.dataId, JSON.stringify([info, file]));
+  const watched = [info, file].map(({ dataId }) => ({ dataId }));
+  const { breakpoints } = (await client.customRequest('setDataBreakpoints', { breakpoints: watched })).body;
+  assert.deepEqual(breakpoints.map((one) => one.verified), [true, true]);
+  const stops = () => client.stops('data breakpoint', () => client.continueRequest(THREAD));
+  assert.match(await stops(), /before 'Use'/);
+  const set = await client.customRequest('setExpression', { expression: 'env.A', value: 'changed' });
+  assert.equal(set.body.value, 'changed');
+  assert.match(await stops(), /before 'Two'/);
+  const changes = (await client.customRequest('backstitchChanges', {})).body;
+  assert.deepEqual(changes.files.map((one) => [one.path, one.status]), [['log', 'added']]);
+  const { content } = (await client.customRequest('source', { sourceReference: changes.files[0].after })).body;
+  assert.equal(content, 'in1\nin2\n');
+  await client.customRequest('setDataBreakpoints', { breakpoints: [] });
+  assert.equal(await client.stops('restart', () => client.customRequest('restart', {})), "stepped back: before 'Checkout'");
+  await client.leave();
 });
 
 test('a run that is left stays for another client', async () => {

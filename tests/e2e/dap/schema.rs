@@ -47,6 +47,16 @@ static SCHEMA: LazyLock<Option<ProtocolSchema>> = LazyLock::new(|| {
             "seq": {"type": "integer"}, "type": {"const": "event"}, "event": {"type": "string"}, "body": body,
         }));
     }
+    definitions["BackstitchChangesRequest"] = json!({
+        "type": "object", "required": ["seq", "type", "command"], "properties": {
+            "seq": {"type": "integer"}, "type": {"const": "request"}, "command": {"type": "string"},
+            "arguments": {"type": "object", "properties": {"frameId": {"type": "integer"}}},
+        },
+    });
+    definitions["BackstitchChangesResponse"] = object(&json!({
+        "seq": {"type": "integer"}, "type": {"const": "response"}, "request_seq": {"type": "integer"},
+        "success": {"const": true}, "command": {"type": "string"}, "body": changes_schema(),
+    }));
     let mut open_definitions = definitions.clone();
     open(&mut open_definitions);
     Some(ProtocolSchema {
@@ -79,6 +89,15 @@ fn job_schema() -> Value {
         "id": {"type": "string"}, "name": {"type": "string"}, "result": {"enum": RESULTS},
         "ms": {"type": "integer", "minimum": 0}, "reason": {"type": ["string", "null"]}, "directory": {"type": ["string", "null"]},
     }))
+}
+
+/// The body of the answer to `backstitchChanges`.
+fn changes_schema() -> Value {
+    let reference = json!({"type": "integer", "minimum": 0});
+    let file = object(&json!({
+        "path": {"type": "string"}, "status": {"enum": ["added", "modified", "deleted"]}, "before": reference, "after": reference,
+    }));
+    object(&json!({"title": {"type": "string"}, "files": {"type": "array", "items": file}}))
 }
 
 fn open(part: &mut Value) {
