@@ -58,9 +58,12 @@ impl Contexts for At<'_> {
                 job.into()
             }
             "runner" => facts.runner.clone().into(),
-            "vars" => facts.vars.clone().into(),
+            "vars" => with_set(&facts.vars, &self.state.vars).into(),
             "secrets" => facts.secrets.clone().into(),
-            "inputs" => self.inputs.unwrap_or(&facts.inputs).clone().into(),
+            "inputs" => match self.inputs {
+                Some(of_action) => of_action.clone().into(),
+                None => with_set(&facts.inputs, &self.state.inputs).into(),
+            },
             "matrix" => facts.matrix.clone().map_or(Value::Null, Value::from),
             "strategy" => facts.strategy.clone().into(),
             "needs" => facts.needs.clone().into(),
@@ -122,6 +125,36 @@ impl<'a> At<'a> {
             steps.set(id, result_of(result));
         }
         steps.into()
+    }
+}
+
+/// Values of a launch, with those that a person has set since.
+fn with_set(given: &Dict, set: &EnvVariables) -> Dict {
+    let mut all = given.clone();
+    for (name, text) in set.iter() {
+        // it was checked when it was set
+        let value = alike(given.get(name), text);
+        all.set(name, value.unwrap_or_else(|_| text.into()));
+    }
+    all
+}
+
+/// A text as a value of the kind of another one. Err: a sentence.
+pub fn alike(known: Option<&Value>, text: &str) -> Result<Value, String> {
+    match known {
+        Some(Value::Bool(_)) => match text {
+            "true" => Ok(true.into()),
+            "false" => Ok(false.into()),
+            _ => Err(format!("{text}: write true or false.")),
+        },
+        Some(Value::Number(_)) => {
+            let number = Value::from(text).to_number();
+            if number.is_nan() {
+                return Err(format!("{text} is not a number."));
+            }
+            Ok(Value::Number(number))
+        }
+        _ => Ok(text.into()),
     }
 }
 

@@ -89,6 +89,11 @@ pub struct JobState {
     /// Times that a person has begun the job anew.
     #[serde(default)]
     pub restarts: u32,
+    /// Values of `vars` and `inputs` of the workflow that a person has set instead of those of the launch.
+    #[serde(default)]
+    pub vars: EnvVariables,
+    #[serde(default)]
+    pub inputs: EnvVariables,
 }
 
 /// Names of variables that another declaration concerns.
@@ -216,14 +221,20 @@ impl JobState {
             .filter(|(_, values)| !values.is_empty())
             .map(|(key, values)| (key, pairs(values)))
             .collect();
-        serde_json::json!({
+        let mut all = serde_json::json!({
             "env": pairs(&self.env),
             "job": {"result": self.result, "status": self.status},
             "path": self.path,
             "post": self.post,
             "state": kept,
             "steps": steps,
-        })
+        });
+        for (name, set) in [("inputs", &self.inputs), ("vars", &self.vars)] {
+            if !set.is_empty() {
+                all[name] = pairs(set);
+            }
+        }
+        all
     }
 
     /// Sets a variable for a step or a person.

@@ -20,6 +20,25 @@ const FIXED: [&str; 8] = [
     "github", "inputs", "matrix", "needs", "runner", "secrets", "strategy", "vars",
 ];
 
+/// Contexts with values that a person may set, and no step.
+const SETTABLE: [&str; 2] = ["inputs", "vars"];
+
+/// The keys of a value that a person may set. Err: a sentence.
+pub fn settable(text: &str) -> Result<Vec<String>, String> {
+    let text = text.trim();
+    if let Some(mut keys) = keys_of(text)
+        && let [root, _] = keys.as_mut_slice()
+        && SETTABLE.contains(&root.to_ascii_lowercase().as_str())
+    {
+        root.make_ascii_lowercase();
+        return Ok(keys);
+    }
+    match JobData::parse(text)? {
+        JobData::Value(keys) => Ok(keys),
+        JobData::File(_) => Err(format!("{text} is not a value of a context.")),
+    }
+}
+
 impl JobData {
     /// `env.A`, `steps.build.outputs['v']`, `job.status`, or the path of a file.
     pub fn parse(text: &str) -> Result<JobData, String> {

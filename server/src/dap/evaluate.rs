@@ -1,6 +1,6 @@
 //! Answers that need the job: lines of the console, expressions, and new values.
 
-use backstitch_job::session::{JobSession, StopPlace, value_text};
+use backstitch_job::session::{GivenContext, JobSession, StopPlace, set_given, value_text};
 use backstitch_job::state::StepOutcome;
 use serde_json::{Value, json};
 
@@ -168,10 +168,10 @@ fn line(
     }
     let body = |said: &str| Ok(json!({"result": said, "variablesReference": 0}));
     match executed {
+        Ok(StepAnswer::Said(said)) => (body(&session.job().mask(&said)), AfterAnswer::Stays),
         // the client has the output of a command
-        Ok(StepAnswer::Said(said) | StepAnswer::Ran { said, .. }) => {
-            (body(&session.job().mask(&said)), AfterAnswer::Stays)
-        }
+        Ok(StepAnswer::Ran { said, .. }) if said.is_empty() => (body("exit 0"), AfterAnswer::Stays),
+        Ok(StepAnswer::Ran { said, .. }) => (body(&session.job().mask(&said)), AfterAnswer::Stays),
         Ok(StepAnswer::Moved(said)) => {
             let said = session.job().mask(&said.unwrap_or_default());
             (body(&said), AfterAnswer::Moved)
@@ -210,9 +210,12 @@ fn set(session: &mut JobSession, new: &NewValue) -> Result<(), String> {
             }
             session.set_outcome(outcome_of(&new.value)?)
         }
+        ["vars", name] => set_given(session, GivenContext::Vars, name, &new.value),
+        ["inputs", name] => set_given(session, GivenContext::Inputs, name, &new.value),
+        ["PATH", place] => set_given(session, GivenContext::Path, place, &new.value),
         ["job", "status"] => session.set_outcome(outcome_of(&new.value)?),
         keys => Err(format!(
-            "{} is read-only: variables of env, outputs of steps, and the result of a step that failed can be set.",
+            "{} is read-only: variables of env, values of vars and inputs, directories of PATH, outputs of steps, and the result of a step that failed can be set.",
             keys.join(".")
         )),
     }

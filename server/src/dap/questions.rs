@@ -7,7 +7,7 @@ use dapts::{
 };
 use serde::Deserialize;
 
-use super::data::JobData;
+use super::data::{JobData, settable};
 use super::evaluate::{JobQuestion, NewValue};
 use super::request::{DapBody, DapRequest, body};
 use super::server::DapServer;
@@ -79,9 +79,7 @@ fn set_expression(request: &DapRequest) -> Result<JobQuestion, String> {
     let text = wanted.expression.trim();
     let inner = text.strip_prefix("${{");
     let inner = inner.and_then(|inner| inner.strip_suffix("}}"));
-    let JobData::Value(keys) = JobData::parse(inner.unwrap_or(text))? else {
-        return Err(format!("{text} is not a value of a context."));
-    };
+    let keys = settable(inner.unwrap_or(text))?;
     Ok(JobQuestion::Set(NewValue {
         request: request.number,
         command: "setExpression",

@@ -169,7 +169,7 @@ impl JobVariables {
         }
     }
 
-    /// True for the parts of `env`, and for outputs and results of steps that have run.
+    /// True for the parts of `env`, `vars`, `inputs` and PATH, and for outputs and results of steps that have run.
     fn may_be_set(&self, place: &ValuePlace) -> bool {
         let ValueRoot::Scope(frame, scope) = &place.root else {
             return false;
@@ -177,7 +177,7 @@ impl JobVariables {
         let frame = self.view.frames.get(*frame).filter(|frame| !frame.has_run);
         let scope = frame.and_then(|frame| frame.scopes.get(*scope));
         match scope.map(|scope| scope.name.as_str()) {
-            Some("env" | "job") => place.keys.is_empty(),
+            Some("env" | "job" | "vars" | "inputs" | "PATH") => place.keys.is_empty(),
             Some("steps") => match place.keys.as_slice() {
                 [_] => true,
                 [_, outputs] => outputs == "outputs",

@@ -194,6 +194,75 @@ fn expressions_set_values() {
     assert_eq!(talk.end(), 0);
 }
 
+/// Values of the launch are set for the steps that follow, with their kinds. A step back takes that back.
+#[test]
+fn values_of_the_launch_are_set() {
+    let text = "on:
+  workflow_dispatch:
+    inputs:
+      fast: {type: boolean, default: false}
+      count: {type: number, default: 1}
+jobs:
+  build:
+    runs-on: ubuntu-latest
+    steps:
+      - {name: One, uses: actions/checkout@v4}
+      - {name: Two, run: 'echo ${{ inputs.fast }} ${{ inputs.count }} ${{ vars.V }} >> log; tool >> log'}
+      - {name: Act, uses: ./act, with: {who: me}}
+";
+    let action = "name: a
+inputs: {who: {default: x}}
+runs:
+  using: composite
+  steps: [{name: In, shell: bash, run: 'echo ${{ inputs.who }} >> log'}]
+";
+    let world = workflow_with(text, &[("act/action.yml", action)]);
+    let mut talk = DapTalk::begin(&world, &json!({}));
+    assert_eq!(talk.go("next"), "step: before 'Two'");
+    let place = newest(&world).join("files/work/work/work/bin");
+    let path = place.display();
+    talk.console(&format!(
+        "!mkdir {path}; echo 'echo found' > {path}/tool; chmod +x {path}/tool"
+    ));
+    let set = |reference: u64, name: &str, value: &str| json!({"variablesReference": reference, "name": name, "value": value});
+    let inputs = talk.scope("inputs");
+    let wrong = talk.refused("setVariable", &set(inputs, "fast", "perhaps"));
+    assert_eq!(wrong, "perhaps: write true or false.");
+    let wrong = talk.refused("setVariable", &set(inputs, "slow", "true"));
+    assert_eq!(
+        wrong,
+        "slow: there is no such input; there are: fast, count"
+    );
+    talk.ok("setVariable", &set(inputs, "fast", "true"));
+    talk.ok(
+        "setExpression",
+        &json!({"expression": "inputs.count", "value": "3"}),
+    );
+    assert_eq!(talk.console("inputs.count == 3 && inputs.fast"), "true");
+    talk.ok(
+        "setExpression",
+        &json!({"expression": "vars.V", "value": "new"}),
+    );
+    let dirs = talk.scope("PATH");
+    talk.ok("setVariable", &set(dirs, "0", &path.to_string()));
+    assert_eq!(talk.go("next"), "step: before 'Act'");
+    assert_eq!(log(&world), "true 3 new\nfound\n");
+    assert_eq!(talk.go("stepIn"), "step: before 'In'");
+    talk.ok(
+        "setExpression",
+        &json!({"expression": "inputs.who", "value": "you"}),
+    );
+    assert_eq!(talk.go("next"), "step: at the end of the job");
+    assert_eq!(log(&world), "true 3 new\nfound\nyou\n");
+    talk.console(":goto [0]");
+    assert_eq!(talk.stop(), "step: before 'One'");
+    assert_eq!(
+        talk.console("format('{0}{1}', inputs.fast, vars.V)"),
+        "false"
+    );
+    talk.leave(&json!({"terminateDebuggee": true}));
+}
+
 /// A restart begins the job anew as a further attempt, with the workflow as it is now.
 #[test]
 fn a_restart_reads_the_workflow_anew() {

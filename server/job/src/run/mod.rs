@@ -16,6 +16,7 @@ mod environment;
 mod facts;
 mod frame;
 mod frozen;
+pub(crate) mod given;
 mod javascript;
 mod job;
 mod kept;

@@ -1,6 +1,7 @@
 //! Values that a person asks for or sets while a job stands.
 
 use crate::expr::Value;
+use crate::run::given;
 use crate::state::StepOutcome;
 
 use super::values::{ByHand, check_expression};
@@ -54,6 +55,42 @@ impl JobSession {
     }
 }
 
+/// Sets a value of the launch for the steps that follow: of `vars` or `inputs`, or a directory of PATH by its place. Err: a sentence.
+pub fn set_given(
+    session: &mut JobSession,
+    context: GivenContext,
+    name: &str,
+    value: &str,
+) -> Result<(), String> {
+    let (owned_name, owned_value) = (name.to_owned(), value.to_owned());
+    let set = match context {
+        GivenContext::Vars => {
+            given::set_var(&mut session.run, name, value);
+            ByHand::Var(owned_name, owned_value)
+        }
+        GivenContext::Inputs => {
+            given::set_input(&mut session.run, name, value)?;
+            ByHand::Input(owned_name, owned_value)
+        }
+        GivenContext::Path => {
+            given::set_directory(&mut session.run, name, value)?;
+            ByHand::Path(session.run.state().path.clone())
+        }
+    };
+    session.by_hand.push(set);
+    session.refresh();
+    Ok(())
+}
+
+/// A context whose values a launch gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GivenContext {
+    Vars,
+    Inputs,
+    /// Directories before PATH, in their order.
+    Path,
+}
+
 /// Sets values anew that a person had set.
 pub(super) fn set_again(session: &mut JobSession, all: Vec<ByHand>) {
     for one in all {
@@ -61,6 +98,12 @@ pub(super) fn set_again(session: &mut JobSession, all: Vec<ByHand>) {
         let _ = match one {
             ByHand::Variable(name, value) => session.set_variable(&name, &value),
             ByHand::Output(step, name, value) => session.set_output(&step, &name, &value),
+            ByHand::Var(name, value) => set_given(session, GivenContext::Vars, &name, &value),
+            ByHand::Input(name, value) => set_given(session, GivenContext::Inputs, &name, &value),
+            ByHand::Path(all) => {
+                session.run.state_mut().path = all;
+                Ok(())
+            }
             ByHand::Directory(dir) => {
                 session.run.state_mut().prepend_path(&dir);
                 Ok(())

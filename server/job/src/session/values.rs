@@ -14,6 +14,12 @@ pub(super) enum ByHand {
     Directory(String),
     /// The id of a step, the name of its output, and the value.
     Output(String, String, String),
+    /// A value of `vars`.
+    Var(String, String),
+    /// An input of the workflow, or of the composite action in which the job stands.
+    Input(String, String),
+    /// All directories before PATH.
+    Path(Vec<String>),
 }
 
 /// Err: GitHub's sentence about an expression that no step may have.
