@@ -1,6 +1,8 @@
 //! Answers that need the job: lines of the console, expressions, and new values.
 
-use backstitch_job::session::{GivenContext, JobSession, StopPlace, set_given, value_text};
+use backstitch_job::session::{
+    GivenContext, JobSession, StopPlace, evaluate_before, set_given, value_text,
+};
 use backstitch_job::state::StepOutcome;
 use serde_json::{Value, json};
 
@@ -20,6 +22,8 @@ pub enum JobQuestion {
     Expression {
         request: i64,
         text: String,
+        /// The checkpoint of a step that has run, in whose contexts it is evaluated.
+        point: Option<usize>,
     },
     Set(NewValue),
     Source {
@@ -106,7 +110,9 @@ pub fn answer(
     let stays = |result| (result, AfterAnswer::Stays);
     let (result, answered) = match asked {
         JobQuestion::Line { text, .. } => shared.asking(request, || line(session, shared, text)),
-        JobQuestion::Expression { text, .. } => stays(expression(session, shared, text)),
+        JobQuestion::Expression { text, point, .. } => {
+            stays(expression(session, shared, text, *point))
+        }
         JobQuestion::Set(new) => {
             let was = session.stop().clone();
             let set = set(session, new);
@@ -138,10 +144,20 @@ pub fn answer(
     (reply, answered)
 }
 
-fn expression(session: &mut JobSession, shared: &SharedJob, text: &str) -> Result<Value, String> {
-    let value = session.evaluate(text)?;
+/// `point`: the checkpoint of a step that has run, in whose contexts it is evaluated.
+fn expression(
+    session: &mut JobSession,
+    shared: &SharedJob,
+    text: &str,
+    point: Option<usize>,
+) -> Result<Value, String> {
+    let mut evaluate = |text: &str| match point {
+        Some(place) => evaluate_before(session, place, text),
+        None => session.evaluate(text),
+    };
+    let value = evaluate(text)?;
     // a list or an object can be opened
-    let parts = session.evaluate(&format!("toJSON({})", inner(text)));
+    let parts = evaluate(&format!("toJSON({})", inner(text)));
     let parts = parts.map(|parts| session.job().mask(&value_text(&parts)));
     let parts: Option<Value> = parts
         .ok()

@@ -11,6 +11,8 @@ use super::data::{JobData, settable};
 use super::evaluate::{JobQuestion, NewValue};
 use super::request::{DapBody, DapRequest, body};
 use super::server::DapServer;
+use super::view::JobView;
+use crate::jobs::words::is_expression;
 
 /// Signs at the beginning of words and commands of the console.
 const CONSOLE_SIGNS: [char; 2] = ['!', ':'];
@@ -40,14 +42,14 @@ pub fn ask(server: &DapServer, request: &DapRequest) {
 
 fn evaluate(server: &DapServer, request: &DapRequest) -> Result<JobQuestion, String> {
     let wanted: EvaluateArguments = request.read()?;
-    if let Some(id) = wanted.frame_id
-        && server.shared.view().frame(id).is_none()
-    {
-        return Err(format!("The frame {id} is of an earlier stop."));
-    }
+    let point = match wanted.frame_id {
+        Some(id) => point_of(&server.shared.view(), id)?,
+        None => None,
+    };
     let (request, text) = (request.number, wanted.expression);
     let is_line = match wanted.context {
-        Some(EvaluateArgumentsContext::Repl) => true,
+        // what is said at a step that has run is an expression of it, or a word for the job as it is
+        Some(EvaluateArgumentsContext::Repl) => point.is_none() || !is_expression(text.trim()),
         // Helix names no context
         None => text.trim_start().starts_with(CONSOLE_SIGNS),
         Some(_) => false,
@@ -55,8 +57,19 @@ fn evaluate(server: &DapServer, request: &DapRequest) -> Result<JobQuestion, Str
     Ok(if is_line {
         JobQuestion::Line { request, text }
     } else {
-        JobQuestion::Expression { request, text }
+        JobQuestion::Expression {
+            request,
+            text,
+            point,
+        }
     })
+}
+
+/// The checkpoint of a frame of a step that has run. None: the frame is of now.
+fn point_of(view: &JobView, frame: u64) -> Result<Option<usize>, String> {
+    let found = view.frame(frame);
+    let found = found.ok_or_else(|| format!("The frame {frame} is of an earlier stop."))?;
+    Ok(found.point.filter(|_| found.has_run))
 }
 
 fn set_variable(server: &DapServer, request: &DapRequest) -> Result<JobQuestion, String> {
@@ -114,11 +127,7 @@ fn changes(server: &DapServer, request: &DapRequest) -> Result<JobQuestion, Stri
     let view = server.shared.view();
     let point = match wanted.and_then(|wanted| wanted.frame_id) {
         None => None,
-        Some(id) => {
-            let frame = view.frame(id);
-            let frame = frame.ok_or_else(|| format!("The frame {id} is of an earlier stop."))?;
-            frame.point.filter(|_| frame.has_run)
-        }
+        Some(id) => point_of(&view, id)?,
     };
     Ok(JobQuestion::Changes {
         request: request.number,

@@ -263,6 +263,30 @@ runs:
     talk.leave(&json!({"terminateDebuggee": true}));
 }
 
+/// An expression at the frame of a step that has run has the values that the step began with.
+#[test]
+fn expressions_are_of_their_frame() {
+    let world = workflow(&job(STEPS));
+    let mut talk = DapTalk::begin(&world, &json!({}));
+    assert_eq!(talk.go("continue"), "exception: 'Two' failed");
+    let stack = talk.ok("stackTrace", &json!({"threadId": 1}));
+    let frames = stack["stackFrames"].as_array().expect("frames").clone();
+    let value = |talk: &mut DapTalk, name: &str, context: &str| {
+        let is_it = |frame: &&Value| frame["name"].as_str().expect("a name").starts_with(name);
+        let frame = frames.iter().find(is_it).expect("a frame");
+        let asked = json!({"expression": "env.A", "context": context, "frameId": frame["id"]});
+        talk.ok("evaluate", &asked)["result"].clone()
+    };
+    for context in ["watch", "hover", "repl"] {
+        assert_eq!(value(&mut talk, "Two (failed)", context), "1");
+        assert_eq!(value(&mut talk, "Two (checkpoint", context), "1");
+        assert_eq!(value(&mut talk, "One", context), "null");
+    }
+    // the job is as it was
+    assert_eq!(talk.console("steps.two.outcome || env.A"), "1");
+    talk.leave(&json!({"terminateDebuggee": true}));
+}
+
 /// A restart begins the job anew as a further attempt, with the workflow as it is now.
 #[test]
 fn a_restart_reads_the_workflow_anew() {

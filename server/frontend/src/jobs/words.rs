@@ -302,6 +302,13 @@ pub fn effect_of(line: &str) -> LineEffect {
     word.map_or(LineEffect::Stays, |word| word.effect)
 }
 
+/// True for a line that is neither a word nor a command.
+pub fn is_expression(line: &str) -> bool {
+    let (name, _) = line.split_once(' ').unwrap_or((line, ""));
+    let is_word = WORDS.iter().any(|word| word.names.contains(&name));
+    !is_word && !line.starts_with(['!', ':'])
+}
+
 /// Does what a line says.
 pub fn execute(session: &mut JobSession, line: &str) -> Result<StepAnswer, String> {
     if let Some(command) = line.strip_prefix('!') {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::expr::Value;
 use crate::report::{StepEnd, StepName};
 use crate::state::{JobState, StepOutcome};
 
@@ -108,6 +109,19 @@ impl StandingJob {
             moved(&mut post.open.deadline);
         }
     }
+}
+
+/// Evaluates an expression as it was at another moment of the job, with or without `${{ }}`.
+pub fn evaluate_at(job: &mut StandingJob, moment: &LiveJob, text: &str) -> Result<Value, String> {
+    let run = &mut job.run;
+    let state = std::mem::replace(&mut run.state, moment.state.clone());
+    let frames = std::mem::replace(&mut run.frames, moment.frames.clone());
+    let frozen = run.frozen.take();
+    let value = job.evaluate_pending(text);
+    job.run.state = state;
+    job.run.frames = frames;
+    job.run.frozen = frozen;
+    value
 }
 
 impl LiveJob {

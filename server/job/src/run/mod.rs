@@ -42,7 +42,7 @@ pub use facts::{RunNames, WorkflowEvent, github, runner, system};
 pub use job::{EarlyEnd, JobRun, JobSetup, RunOptions};
 pub use kept::{KeptJob, KeptSecrets, RunClose, RunProcess};
 pub use listing::{JobListing, LineText, MatrixListing, WorkflowListing};
-pub use live::{LiveJob, LiveStop};
+pub use live::{LiveJob, LiveStop, evaluate_at};
 pub use open::ReachedOut;
 pub use pending::PendingStep;
 pub use standing::{ShellProgram, ShellRan, StandingJob, StepsAhead};

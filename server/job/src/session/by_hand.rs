@@ -1,7 +1,7 @@
 //! Values that a person asks for or sets while a job stands.
 
 use crate::expr::Value;
-use crate::run::given;
+use crate::run::{evaluate_at, given};
 use crate::state::StepOutcome;
 
 use super::values::{ByHand, check_expression};
@@ -53,6 +53,19 @@ impl JobSession {
         self.stand();
         Ok(())
     }
+}
+
+/// Evaluates an expression in the contexts of a step that has run, as they were before it. `place`: of its checkpoint.
+pub fn evaluate_before(
+    session: &mut JobSession,
+    place: usize,
+    text: &str,
+) -> Result<Value, String> {
+    check_expression(text).map_err(|error| session.run.mask(&error))?;
+    let point = session.points.all().get(place);
+    let point = point.ok_or_else(|| format!("There is no checkpoint {place}."))?;
+    let value = evaluate_at(&mut session.run, &point.live, text);
+    value.map_err(|error| session.run.mask(&error))
 }
 
 /// Sets a value of the launch for the steps that follow: of `vars` or `inputs`, or a directory of PATH by its place. Err: a sentence.

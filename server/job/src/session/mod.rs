@@ -32,7 +32,7 @@ use crate::report::{JobEnd, StepEnd, StepName};
 use crate::run::{EarlyEnd, JobRun, KeptJob, PendingStep, StandingJob, plain_name};
 
 pub use attempts::{StepAttempt, StepAttempts};
-pub use by_hand::{GivenContext, set_given};
+pub use by_hand::{GivenContext, evaluate_before, set_given};
 use db::RunDb;
 pub use forward::Forward;
 pub use frozen::FrozenStop;
