@@ -42,8 +42,12 @@ pub fn ask(server: &DapServer, request: &DapRequest) {
 
 fn evaluate(server: &DapServer, request: &DapRequest) -> Result<JobQuestion, String> {
     let wanted: EvaluateArguments = request.read()?;
+    let view = server.shared.view();
+    let is_console = wanted.context == Some(EvaluateArgumentsContext::Repl);
     let point = match wanted.frame_id {
-        Some(id) => point_of(&server.shared.view(), id)?,
+        // people type ahead of the frames that their client shows
+        Some(id) if is_console && view.is_earlier(id) => None,
+        Some(id) => point_of(&view, id)?,
         None => None,
     };
     let (request, text) = (request.number, wanted.expression);

@@ -231,14 +231,16 @@ impl SharedJob {
         is_back.then_some(queue.backs_left)
     }
 
-    pub fn publish(&self, view: JobView) {
+    pub fn publish(&self, mut view: JobView) {
+        view.number_frames(&self.view(), false);
         let view = Arc::new(view);
         self.variables().show(Arc::clone(&view));
         *locked(&self.view) = view;
     }
 
     /// Publishes new values at the same stop. References stay: a client may not hear that the values have changed.
-    pub fn refresh(&self, view: JobView) {
+    pub fn refresh(&self, mut view: JobView) {
+        view.number_frames(&self.view(), true);
         let view = Arc::new(view);
         self.variables().refresh(Arc::clone(&view));
         *locked(&self.view) = view;

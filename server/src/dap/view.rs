@@ -14,7 +14,7 @@ use crate::jobs::words;
 /// Contexts that a view has first.
 const FIRST_CONTEXTS: [&str; 5] = ["env", "steps", "inputs", "matrix", "needs"];
 
-/// The id of the frame of the step where the job stands. Others follow.
+/// The id of the first frame of the first stop. Ids are never used twice: one of an earlier stop is no other frame.
 const FIRST_FRAME: u64 = 1;
 
 /// The id of the frame of a step that runs.
@@ -24,6 +24,8 @@ const RUNNING_FRAME: u64 = 0;
 #[derive(Debug, Default)]
 pub struct JobView {
     pub frames: Vec<FrameView>,
+    /// The id of the first one.
+    first_frame: u64,
     /// The name of the job.
     pub job: String,
     /// Checkpoints to which a step back leads.
@@ -75,7 +77,7 @@ impl JobView {
         let mut add = |name: String, step: Option<(&StepName, Option<usize>)>, scopes| {
             let file = step.map_or_else(PathBuf::new, |(step, _)| own_file(&root, &step.file));
             frames.push(FrameView {
-                id: FIRST_FRAME + frames.len() as u64,
+                id: frames.len() as u64,
                 name: session.job().mask(&name),
                 file,
                 line: step.map_or(0, |(step, _)| step.line),
@@ -119,9 +121,8 @@ impl JobView {
             }
         }
         let job = session.job();
-        let first = frames.len();
         frames.push(FrameView {
-            id: FIRST_FRAME + first as u64,
+            id: frames.len() as u64,
             name: job.mask(&job.job_name().name),
             file: place_of_job.0.clone(),
             line: place_of_job.1,
@@ -140,6 +141,7 @@ impl JobView {
             ahead: ahead(session, &root, &stop),
             workspace: session.job().place().workspace.clone(),
             script: script(session),
+            first_frame: 0,
             frames,
         }
     }
@@ -149,7 +151,7 @@ impl JobView {
         JobView {
             job: name.clone(),
             frames: vec![FrameView {
-                id: FIRST_FRAME,
+                id: 0,
                 name,
                 file,
                 line,
@@ -160,6 +162,24 @@ impl JobView {
             }],
             ..JobView::default()
         }
+    }
+
+    /// Gives the frames their ids: those of the same stop where the view is of it, or else new ones.
+    pub fn number_frames(&mut self, last: &JobView, is_same_stop: bool) {
+        let begun = last.first_frame.max(FIRST_FRAME);
+        self.first_frame = if is_same_stop {
+            begun
+        } else {
+            begun + last.frames.len() as u64
+        };
+        for frame in &mut self.frames {
+            frame.id += self.first_frame;
+        }
+    }
+
+    /// True for the id of a frame of an earlier stop.
+    pub fn is_earlier(&self, frame: u64) -> bool {
+        (FIRST_FRAME..self.first_frame).contains(&frame)
     }
 
     pub fn frame(&self, id: u64) -> Option<&FrameView> {
@@ -228,7 +248,7 @@ fn add_ended(session: &JobSession, root: &Path, frames: &mut Vec<FrameView>) {
             attempt => format!(", attempt {attempt}"),
         };
         frames.push(FrameView {
-            id: FIRST_FRAME + frames.len() as u64,
+            id: frames.len() as u64,
             name: format!(
                 "{} (checkpoint {place}{attempt})",
                 session.job().mask(&point.step.name)

@@ -64,9 +64,9 @@ fn console(line: &str, command: ModelCommand) -> Request {
 }
 
 /// Arguments that fit any request that reads.
-fn reading(file: &Value) -> Value {
+fn reading(file: &Value, frame: u64) -> Value {
     json!({
-        "source": {"path": file}, "line": 9, "threadId": 1, "frameId": 1, "text": ":c", "column": 3, "breakpoints": [],
+        "source": {"path": file}, "line": 9, "threadId": 1, "frameId": frame, "text": ":c", "column": 3, "breakpoints": [],
     })
 }
 
@@ -115,7 +115,8 @@ impl Dialogue {
                     2
                 };
                 let number = rng.below(5);
-                let frame = here + 1 + number;
+                let ids = &self.talk.frame_ids;
+                let frame = ids.get(here + number).copied().unwrap_or(0);
                 let count = self.model.available().len();
                 let command = match count.checked_sub(number + 1) {
                     Some(place) => ModelCommand::Restart(place),
@@ -207,7 +208,7 @@ impl Dialogue {
                 let file = json!(self.world.root.join(".github/workflows/ci.yml"));
                 request(
                     rng.pick::<&str>(&READS),
-                    reading(&file),
+                    reading(&file, self.talk.frame_ids.first().copied().unwrap_or(0)),
                     ModelCommand::Reads,
                 )
             }

@@ -29,6 +29,8 @@ pub struct DapTalk {
     pub all: Vec<Value>,
     /// Messages that were looked at for events.
     looked: usize,
+    /// Ids of the frames that were asked for last.
+    pub frame_ids: Vec<u64>,
     /// Requests that were sent. None of a client that sends wrong ones on purpose.
     sent: Option<Vec<Value>>,
 }
@@ -90,6 +92,7 @@ impl DapTalk {
             number: 0,
             all: Vec::new(),
             looked: 0,
+            frame_ids: Vec::new(),
             sent: Some(Vec::new()),
         }
     }
@@ -258,6 +261,8 @@ impl DapTalk {
     pub fn frames(&mut self) -> Vec<(String, u64)> {
         let body = self.ok("stackTrace", &json!({"threadId": 1}));
         let frames = body["stackFrames"].as_array().expect("frames").iter();
+        let ids = frames.clone().filter_map(|frame| frame["id"].as_u64());
+        self.frame_ids = ids.collect();
         let pair = |frame: &Value| {
             let name = frame["name"].as_str().expect("a name");
             (name.to_owned(), frame["line"].as_u64().expect("a line"))

@@ -89,7 +89,8 @@ fn a_closed_window_leaves_the_job() {
 fn variables_come_right_after_the_step() {
     let world = workflow(&job(STEPS));
     let mut code = client(&world, "vscode");
-    let scopes = code.ok("scopes", &json!({"frameId": 1}));
+    code.frames();
+    let scopes = code.ok("scopes", &json!({"frameId": code.frame_ids[0]}));
     let scopes = scopes["scopes"].as_array().expect("scopes").iter();
     let names: Vec<&str> = scopes.filter_map(|scope| scope["name"].as_str()).collect();
     assert_eq!(names[..4], ["Step", "env", "PATH", "steps"]);
