@@ -184,10 +184,11 @@ fn line(
     }
     let body = |said: &str| Ok(json!({"result": said, "variablesReference": 0}));
     match executed {
-        Ok(StepAnswer::Said(said)) => (body(&session.job().mask(&said)), AfterAnswer::Stays),
-        // the client has the output of a command
         Ok(StepAnswer::Ran { said, .. }) if said.is_empty() => (body("exit 0"), AfterAnswer::Stays),
-        Ok(StepAnswer::Ran { said, .. }) => (body(&session.job().mask(&said)), AfterAnswer::Stays),
+        // the client has the output of a command
+        Ok(StepAnswer::Said(said) | StepAnswer::Ran { said, .. }) => {
+            (body(&session.job().mask(&said)), AfterAnswer::Stays)
+        }
         Ok(StepAnswer::Moved(said)) => {
             let said = session.job().mask(&said.unwrap_or_default());
             (body(&said), AfterAnswer::Moved)
@@ -231,7 +232,7 @@ fn set(session: &mut JobSession, new: &NewValue) -> Result<(), String> {
         ["PATH", place] => set_given(session, GivenContext::Path, place, &new.value),
         ["job", "status"] => session.set_outcome(outcome_of(&new.value)?),
         keys => Err(format!(
-            "{} is read-only: variables of env, values of vars and inputs, directories of PATH, outputs of steps, and the result of a step that failed can be set.",
+            "{} is read-only. Those of env, vars, inputs and PATH can be set, outputs of steps, and the result of a step that failed.",
             keys.join(".")
         )),
     }

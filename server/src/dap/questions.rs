@@ -52,7 +52,7 @@ fn evaluate(server: &DapServer, request: &DapRequest) -> Result<JobQuestion, Str
     };
     let (request, text) = (request.number, wanted.expression);
     let is_line = match wanted.context {
-        // what is said at a step that has run is an expression of it, or a word for the job as it is
+        // at a step that has run an expression is of that step, and a word is for the job as it is
         Some(EvaluateArgumentsContext::Repl) => point.is_none() || !is_expression(text.trim()),
         // Helix names no context
         None => text.trim_start().starts_with(CONSOLE_SIGNS),

@@ -14,7 +14,7 @@ use crate::jobs::words;
 /// Contexts that a view has first.
 const FIRST_CONTEXTS: [&str; 5] = ["env", "steps", "inputs", "matrix", "needs"];
 
-/// The id of the first frame of the first stop. Ids are never used twice: one of an earlier stop is no other frame.
+/// The id of the first frame of the first stop. Ids are never used twice: one of an earlier stop is not that of another frame.
 const FIRST_FRAME: u64 = 1;
 
 /// The id of the frame of a step that runs.

@@ -25,10 +25,8 @@ fn s1_074_the_dialogue_of_nvim_dap() {
     let dialogue = include_str!("nvim_dap.dialogue").replace("ROOT", &root);
     for line in dialogue.lines() {
         if let Some(request) = line.strip_prefix("> ") {
-            let stacks = talk.all.iter().rev();
-            let top = stacks
-                .filter_map(|message| message["body"]["stackFrames"][0]["id"].as_u64())
-                .next();
+            let mut stacks = talk.all.iter().rev();
+            let top = stacks.find_map(|message| message["body"]["stackFrames"][0]["id"].as_u64());
             talk.write(&request.replace("TOP", &top.unwrap_or(0).to_string()));
         } else if let Some(awaited) = line.strip_prefix("< ") {
             let awaited: Value = serde_json::from_str(awaited).expect("JSON");

@@ -194,7 +194,7 @@ fn expressions_set_values() {
     assert_eq!(talk.end(), 0);
 }
 
-/// Values of the launch are set for the steps that follow, with their kinds. A step back takes that back.
+/// Values of the launch are set for the steps that follow, with their kinds. A step back reverts it.
 #[test]
 fn values_of_the_launch_are_set() {
     let text = "on:
