@@ -19,6 +19,7 @@ const EXAMPLES: &[&str] = &[
     "job rm --all",
     "job step",
     "job builtin call.json",
+    "job shell folder",
     "demo",
     "setup claude-code",
     "setup --repair",

@@ -1,6 +1,7 @@
 //! The way to the client: one queue, so that messages keep their order, and a thread that writes them.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -37,6 +38,9 @@ const SHOWN_ERRORS: [&str; 7] = [
     "pause",
 ];
 
+/// The request for a terminal.
+pub const RUN_IN_TERMINAL: &str = "runInTerminal";
+
 /// A client. Clones write to the same one.
 #[derive(Clone)]
 pub struct DapClient {
@@ -45,6 +49,7 @@ pub struct DapClient {
     waiting: Arc<AtomicUsize>,
     is_vscode: Arc<AtomicBool>,
     is_neovim: Arc<AtomicBool>,
+    opens_terminals: Arc<AtomicBool>,
     /// Masks of the run, once there is one.
     masks: Arc<OnceLock<Masks>>,
     writer: Arc<Mutex<Option<JoinHandle<()>>>>,
@@ -80,6 +85,7 @@ impl DapClient {
             waiting,
             is_vscode: Arc::default(),
             is_neovim: Arc::default(),
+            opens_terminals: Arc::default(),
             masks: Arc::default(),
             writer: Arc::new(Mutex::new(Some(writer))),
         })
@@ -113,6 +119,23 @@ impl DapClient {
     /// True for nvim-dap.
     pub fn is_neovim(&self) -> bool {
         self.is_neovim.load(Ordering::Relaxed)
+    }
+
+    /// Takes the client's word that it opens terminals.
+    pub fn may_open_terminals(&self, may: bool) {
+        self.opens_terminals.store(may, Ordering::Relaxed);
+    }
+
+    /// Asks the client to run a program on a terminal. False if it opens none.
+    pub fn run_in_terminal(&self, title: &str, directory: &Path, program: &[String]) -> bool {
+        if !self.opens_terminals.load(Ordering::Relaxed) {
+            return false;
+        }
+        self.send(DapMessage::Message(json!({
+            "type": "request", "command": RUN_IN_TERMINAL,
+            "arguments": {"kind": "integrated", "title": title, "cwd": directory, "args": program},
+        })));
+        true
     }
 
     pub fn respond(&self, request: i64, command: &str, body: Option<Value>) {

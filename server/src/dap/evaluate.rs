@@ -1,7 +1,8 @@
 //! Answers that need the job: lines of the console, expressions, and new values.
 
 use backstitch_job::session::{
-    GivenContext, JobSession, StopPlace, evaluate_before, set_given, value_text,
+    GivenContext, JobSession, StopPlace, evaluate_before, set_given, terminal_folder, value_text,
+    wait_for_terminal,
 };
 use backstitch_job::state::StepOutcome;
 use serde_json::{Value, json};
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use super::changes::{SourceText, changes_of, content_of};
 use super::shared::SharedJob;
 use crate::jobs::launch::announcement::added_lines;
-use crate::jobs::words::{LineEffect, StepAnswer, effect_of, execute};
+use crate::jobs::words::{LineEffect, StepAnswer, effect_of, execute, shell_text};
 
 /// A question of a client, with the number of its request.
 #[derive(Debug)]
@@ -184,6 +185,11 @@ fn line(
     }
     let body = |said: &str| Ok(json!({"result": said, "variablesReference": 0}));
     match executed {
+        Ok(StepAnswer::OpensShell) => {
+            let ended = terminal_shell(session, shared);
+            let ended = ended.and_then(|said| body(&session.job().mask(&said)));
+            (ended, AfterAnswer::Stays)
+        }
         Ok(StepAnswer::Ran { said, .. }) if said.is_empty() => (body("exit 0"), AfterAnswer::Stays),
         // the client has the output of a command
         Ok(StepAnswer::Said(said) | StepAnswer::Ran { said, .. }) => {
@@ -200,6 +206,25 @@ fn line(
         }
         Err(reason) => (Err(reason), AfterAnswer::Stays),
     }
+}
+
+/// Waits for a shell on a terminal of the client. Returns the names of variables that it has set, in words.
+fn terminal_shell(session: &mut JobSession, shared: &SharedJob) -> Result<String, String> {
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let folder = terminal_folder(session);
+    let program = [own.as_path(), "job".as_ref(), "shell".as_ref(), &folder];
+    let program = program.map(|part| part.to_string_lossy().into_owned());
+    let name = &session.job().job_name().name;
+    let title = session.job().mask(&format!("{name} (job)"));
+    let directory = &session.job().place().workspace;
+    if !shared.client.run_in_terminal(&title, directory, &program) {
+        return Err("This client opens no terminals: write !COMMAND.".to_owned());
+    }
+    let end = wait_for_terminal(session)?;
+    Ok(match shell_text(&end) {
+        said if said.is_empty() => "Nothing is set.".to_owned(),
+        said => said,
+    })
 }
 
 /// An expression without `${{ }}`.

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::breakpoints::source_of;
 use super::capabilities::capabilities;
 use super::changes::SourceText;
+use super::client::RUN_IN_TERMINAL;
 use super::completion::completions;
 use super::failures::filters_of;
 use super::launch::{AttachArguments, LaunchArguments};
@@ -39,6 +40,9 @@ pub fn receive(server: &mut DapServer, message: &[u8]) -> bool {
             return true;
         }
     };
+    if message["type"] == "response" {
+        refused_terminal(server, &message);
+    }
     if message["type"] != "request" {
         return true;
     }
@@ -50,6 +54,22 @@ pub fn receive(server: &mut DapServer, message: &[u8]) -> bool {
         arguments: message["arguments"].clone(),
     };
     answer(server, &request)
+}
+
+/// Ends the wait for a shell where the client has opened no terminal.
+fn refused_terminal(server: &DapServer, response: &Value) {
+    if response["command"] != RUN_IN_TERMINAL || response["success"] != false {
+        return;
+    }
+    let reason = response["message"].as_str().unwrap_or("no reason is given");
+    server
+        .client
+        .say(&format!("The client has opened no terminal: {reason}"));
+    if server.shared.is_asking()
+        && let Some(stop) = &server.stop
+    {
+        stop.request();
+    }
 }
 
 /// Answers a request. False once the client has left.
@@ -153,6 +173,8 @@ fn initialize(server: &mut DapServer, request: &DapRequest) -> DapBody {
     server.client.named(wanted.client_id.as_deref());
     server.first_line = u32::from(wanted.lines_start_at1.unwrap_or(true));
     server.first_column = usize::from(wanted.columns_start_at1.unwrap_or(true));
+    let opens_terminals = wanted.supports_run_in_terminal_request == Some(true);
+    server.client.may_open_terminals(opens_terminals);
     let shows_progress = wanted.supports_progress_reporting == Some(true);
     let shared = &server.shared;
     shared

@@ -185,6 +185,11 @@ impl SharedJob {
         request != NO_REQUEST && self.asked.load(Ordering::SeqCst) == request
     }
 
+    /// True while the command of a request runs.
+    pub fn is_asking(&self) -> bool {
+        self.asked.load(Ordering::SeqCst) != NO_REQUEST
+    }
+
     pub fn is_leaving(&self) -> bool {
         self.leaves.load(Ordering::SeqCst)
     }

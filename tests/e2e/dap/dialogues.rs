@@ -84,6 +84,7 @@ impl Dialogue {
         let world = workflow(&job(STEPS));
         let mut talk = DapTalk::begin(&world, &json!({}));
         talk.may_send_wrong_requests();
+        talk.frames();
         Dialogue {
             world,
             talk,

@@ -145,6 +145,28 @@ impl DapTalk {
         self.number
     }
 
+    /// The next request of the adapter.
+    pub fn request_of_adapter(&mut self, command: &str) -> Value {
+        self.until(command, |message| {
+            message["type"] == "request" && message["command"] == command
+        })
+    }
+
+    /// Answers a request of the adapter.
+    pub fn respond(&mut self, request: &Value, succeeds: bool) {
+        self.number += 1;
+        let mut message = json!({
+            "seq": self.number, "type": "response", "request_seq": request["seq"], "success": succeeds,
+            "command": request["command"],
+        });
+        if succeeds {
+            message["body"] = json!({});
+        } else {
+            message["message"] = "full".into();
+        }
+        self.write(&message.to_string());
+    }
+
     /// Requests of this client may be wrong, and those that succeed, too.
     pub fn may_send_wrong_requests(&mut self) {
         self.sent = None;

@@ -6,7 +6,7 @@ use super::super::jobs::back::stepped::until;
 use super::super::jobs::{job, newest, workflow, workflow_with};
 use super::talk::DapTalk;
 use super::{STEPS, log};
-use crate::support::World;
+use crate::support::{World, finish};
 
 const WRITING: &str = "
 - name: One
@@ -514,5 +514,65 @@ fn a_word_of_the_console_continues_the_job() {
     assert_eq!(talk.answer(number)["success"], false);
     talk.console(":where");
     assert_eq!(talk.stop(), "step: before 'Two'");
+    talk.leave(&json!({"terminateDebuggee": true}));
+}
+
+/// `:shell` asks the client for a terminal. The shell there has all that the next step finds, and its variables are taken up.
+#[test]
+fn a_shell_in_a_terminal_of_the_client() {
+    let world = workflow(&job(STEPS));
+    let mut plain = DapTalk::begin(&world, &json!({}));
+    let line = json!({"expression": ":shell", "context": "repl"});
+    let refused = plain.refused("evaluate", &line);
+    assert_eq!(refused, "This client opens no terminals: write !COMMAND.");
+    plain.leave(&json!({"terminateDebuggee": true}));
+
+    let mut talk = DapTalk::start(&world);
+    talk.ok(
+        "initialize",
+        &json!({"adapterID": "x", "supportsRunInTerminalRequest": true}),
+    );
+    talk.ok("launch", &json!({"workflow": "ci.yml", "job": "build"}));
+    talk.ok("configurationDone", &json!({}));
+    talk.stop();
+    talk.go("next");
+    let asked = talk.send("evaluate", &line);
+    let wanted = talk.request_of_adapter("runInTerminal");
+    let words = wanted["arguments"]["args"].as_array().expect("a list");
+    let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+    let mut shell = world.command(words[0]);
+    shell.args(&words[1..]);
+    talk.respond(&wanted, true);
+    let typed = b"echo \"A is $A\"; pwd; export B=2; unset A; (exit 3)\n";
+    let ran = finish(&mut shell, typed);
+    assert!(ran.stdout.contains("A is 1"), "{ran:?}");
+    let answer = talk.answer_to(asked);
+    assert_eq!(answer["body"]["result"], "Set: B. Unset: A.");
+    assert_eq!(talk.console("format('{0}{1}', env.A, env.B)"), "2");
+
+    // a terminal that is not opened ends the wait
+    let asked = talk.send("evaluate", &line);
+    let wanted = talk.request_of_adapter("runInTerminal");
+    talk.respond(&wanted, false);
+    let answer = talk.answer_to(asked);
+    assert_eq!(answer["message"], "No shell has begun on a terminal.");
+    assert!(
+        talk.output()
+            .contains("The client has opened no terminal: full")
+    );
+
+    // a shell that is killed hands nothing over
+    let asked = talk.send("evaluate", &line);
+    let wanted = talk.request_of_adapter("runInTerminal");
+    let words = wanted["arguments"]["args"].as_array().expect("a list");
+    let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+    let mut shell = world.command(words[0]);
+    shell.args(&words[1..]);
+    let ran = finish(&mut shell, b"export C=3; kill -9 $$\n");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let answer = talk.answer_to(asked);
+    let said = answer["body"]["result"].as_str().expect("a text");
+    assert!(said.contains("nothing of it is set"), "{said}");
+    assert_eq!(talk.console("env.C"), "null");
     talk.leave(&json!({"terminateDebuggee": true}));
 }

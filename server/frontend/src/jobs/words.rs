@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use backstitch_job::run::WorkflowAdditions;
-use backstitch_job::session::{Forward, JobSession, Restored, gap_lines, value_text};
+use backstitch_job::session::{Forward, JobSession, Restored, ShellEnd, gap_lines, value_text};
 use backstitch_job::state::StepOutcome;
 
 use crate::file_changes::FileChange;
@@ -21,6 +21,8 @@ pub enum StepAnswer {
         output: String,
         said: String,
     },
+    /// A shell is to be opened on a terminal, for which the job waits then.
+    OpensShell,
     /// Nothing has run: the person has not agreed to what an edit of the workflow added.
     Asks(WorkflowAdditions),
     Quit,
@@ -54,10 +56,13 @@ pub const PAUSE: &str = "pause";
 /// The word that runs to the next failure.
 pub const CONTINUE: &str = "c";
 
+/// The word that opens a shell.
+const SHELL: &str = ":shell";
+
 /// Front of the paths that are the runner's.
 const RUNNER_FILES: &[u8] = b"temp/_";
 
-const WORDS: [StepWord; 25] = [
+const WORDS: [StepWord; 26] = [
     StepWord {
         names: &["n", "next"],
         argument: "",
@@ -236,6 +241,13 @@ const WORDS: [StepWord; 25] = [
         act: |session, text| shell(session, text),
     },
     StepWord {
+        names: &[SHELL],
+        argument: "",
+        help: "open a shell on a terminal; variables that it exports are set at its end",
+        effect: LineEffect::Stays,
+        act: |_, _| Ok(StepAnswer::OpensShell),
+    },
+    StepWord {
         names: &[":diff"],
         argument: "[STEP] [A B]",
         help: "show what a step changed, or how the files differ after two attempts of it",
@@ -350,23 +362,29 @@ fn run(
 
 fn shell(session: &mut JobSession, command: &str) -> Result<StepAnswer, String> {
     let end = session.shell(command)?;
-    let mut text = end.reason.unwrap_or_default();
+    let said = shell_text(&end);
+    Ok(StepAnswer::Ran {
+        output: end.output,
+        said,
+    })
+}
+
+/// The end of a shell in words.
+pub fn shell_text(end: &ShellEnd) -> String {
+    let mut text = end.reason.clone().unwrap_or_default();
     if !end.is_handed_over {
         text =
             format!("{text} The shell could not hand its environment over: nothing of it is set.");
     }
-    for (word, names) in [("Set", end.set), ("Unset", end.unset)] {
+    for (word, names) in [("Set", &end.set), ("Unset", &end.unset)] {
         if !names.is_empty() {
             text = format!("{text} {word}: {}.", names.join(", "));
         }
     }
-    for reason in end.refused {
+    for reason in &end.refused {
         text = format!("{text} {reason}");
     }
-    Ok(StepAnswer::Ran {
-        output: end.output,
-        said: text.trim().to_owned(),
-    })
+    text.trim().to_owned()
 }
 
 fn moved(session: &JobSession, restored: &Restored) -> StepAnswer {

@@ -45,7 +45,7 @@ pub use listing::{JobListing, LineText, MatrixListing, WorkflowListing};
 pub use live::{LiveJob, LiveStop, evaluate_at};
 pub use open::ReachedOut;
 pub use pending::PendingStep;
-pub use standing::{ShellProgram, ShellRan, StandingJob, StepsAhead};
+pub use standing::{ShellOf, ShellProgram, ShellRan, StandingJob, StepsAhead};
 pub use tool_versions::ToolVersions;
 pub use uses::{
     ActionSources, FoundAction, MissingActions, RemoteAction, UsesText, action_file, read_action,

@@ -47,7 +47,7 @@ pub struct ShellRan {
 const MAX_SHELL_OUTPUT: u64 = 65_536;
 
 /// Makes the program of a shell command from PATH and the working directory.
-type ShellOf<'a> = dyn Fn(&str, &Path) -> Result<ShellProgram, String> + 'a;
+pub type ShellOf<'a> = dyn Fn(&str, &Path) -> Result<ShellProgram, String> + 'a;
 
 /// A job that stands: a step runs on a command alone.
 #[derive(Debug)]

@@ -19,6 +19,7 @@ mod resume;
 mod shell;
 mod source_merge;
 mod sources;
+mod terminal;
 mod undo;
 mod values;
 mod wanted;
@@ -44,6 +45,7 @@ pub use restore::{Restored, gap_lines, restart};
 pub use resume::{CannotResume, ResumableRun, is_resumable};
 pub use shell::ShellEnd;
 use sources::SeenSources;
+pub use terminal::{run_terminal_shell, terminal_folder, wait_for_terminal};
 pub use undo::UndoneRestore;
 use values::ByHand;
 

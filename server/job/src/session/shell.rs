@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::run::ShellProgram;
+use crate::run::{ShellOf, ShellProgram};
 use crate::state::JobState;
 use crate::state::StepOutcome;
 use crate::step::shell::find_program;
@@ -12,8 +12,8 @@ use super::JobSession;
 use super::kept::RunWork;
 use super::values::ByHand;
 
-/// Variables of the shell itself, which are not handed over.
-const OWN: [&str; 4] = ["PWD", "OLDPWD", "SHLVL", "_"];
+/// Variables of the shell itself and of its terminal, which are not handed over.
+const OWN: [&str; 6] = ["PWD", "OLDPWD", "SHLVL", "_", "TERM", "COLORTERM"];
 
 /// The end of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,59 +36,70 @@ impl JobSession {
     /// Runs a command, with the files, variables and PATH that the next step finds. The variables that it exports are there for
     /// the steps that follow.
     pub fn shell(&mut self, command: &str) -> Result<ShellEnd, String> {
-        if !self.is_in_frozen_step() {
-            self.db.set_work(&RunWork::Shell)?;
-        }
         let handed = self.run.place().temp.join("_shell_environment");
-        let _ = fs::remove_file(&handed);
-        let before = self.run.state().clone();
-        let ran = self
-            .run
-            .run_shell(&|path, directory| program(path, directory, command, &handed))?;
-        let text = fs::read(&handed).ok();
-        let _ = fs::remove_file(&handed);
-        self.note_commands(&before);
-        let mut end = ShellEnd {
-            reason: ran.reason,
-            output: ran.output,
-            set: Vec::new(),
-            unset: Vec::new(),
-            refused: Vec::new(),
-            is_handed_over: text.is_some(),
-        };
-        if ran.outcome == StepOutcome::Success {
-            end.reason = None;
-        }
-        if ran.has_outputs {
-            let sentence = "GITHUB_OUTPUT is not kept, since the command is not a step. `:output STEP NAME=VALUE` sets one of a step that has run.";
-            end.refused.push(sentence.to_owned());
-        }
-        let Some(text) = text else { return Ok(end) };
-        let pairs = pairs(&text);
-        for (name, value) in &pairs {
-            let was = ran.environment.iter().find(|(known, _)| known == name);
-            if OWN.contains(&name.as_str()) || was.is_some_and(|(_, was)| was == value) {
-                continue;
-            }
-            match self.run.set_for_steps(name, value) {
-                Ok(()) => {
-                    end.set.push(name.clone());
-                    let set = ByHand::Variable(name.clone(), value.clone());
-                    self.by_hand.push(set);
-                }
-                Err(reason) => end.refused.push(reason),
-            }
-        }
-        for (name, _) in &ran.environment {
-            let is_there = pairs.iter().any(|(known, _)| known == name);
-            if !is_there && self.run.state_mut().remove_variable(name) {
-                end.unset.push(name.clone());
-                self.by_hand.push(ByHand::Unset(name.clone()));
-            }
-        }
-        self.refresh();
-        Ok(end)
+        run_program(
+            self,
+            &|path, directory| program(path, directory, command, &handed),
+            &handed,
+        )
     }
+}
+
+/// Runs a program with all that the next step finds. `handed`: the file to which it writes its environment at its end.
+pub(super) fn run_program(
+    session: &mut JobSession,
+    program: &ShellOf,
+    handed: &Path,
+) -> Result<ShellEnd, String> {
+    if !session.is_in_frozen_step() {
+        session.db.set_work(&RunWork::Shell)?;
+    }
+    let _ = fs::remove_file(handed);
+    let before = session.run.state().clone();
+    let ran = session.run.run_shell(program)?;
+    let text = fs::read(handed).ok();
+    let _ = fs::remove_file(handed);
+    session.note_commands(&before);
+    let mut end = ShellEnd {
+        reason: ran.reason,
+        output: ran.output,
+        set: Vec::new(),
+        unset: Vec::new(),
+        refused: Vec::new(),
+        is_handed_over: text.is_some(),
+    };
+    if ran.outcome == StepOutcome::Success {
+        end.reason = None;
+    }
+    if ran.has_outputs {
+        let sentence = "GITHUB_OUTPUT is not kept, since the command is not a step. `:output STEP NAME=VALUE` sets one of a step that has run.";
+        end.refused.push(sentence.to_owned());
+    }
+    let Some(text) = text else { return Ok(end) };
+    let pairs = pairs(&text);
+    for (name, value) in &pairs {
+        let was = ran.environment.iter().find(|(known, _)| known == name);
+        if OWN.contains(&name.as_str()) || was.is_some_and(|(_, was)| was == value) {
+            continue;
+        }
+        match session.run.set_for_steps(name, value) {
+            Ok(()) => {
+                end.set.push(name.clone());
+                let set = ByHand::Variable(name.clone(), value.clone());
+                session.by_hand.push(set);
+            }
+            Err(reason) => end.refused.push(reason),
+        }
+    }
+    for (name, _) in &ran.environment {
+        let is_there = pairs.iter().any(|(known, _)| known == name);
+        if !is_there && session.run.state_mut().remove_variable(name) {
+            end.unset.push(name.clone());
+            session.by_hand.push(ByHand::Unset(name.clone()));
+        }
+    }
+    session.refresh();
+    Ok(end)
 }
 
 impl JobSession {
@@ -121,7 +132,6 @@ fn program(
     let (Some(env), Some(mv)) = (found("env"), found("mv")) else {
         return Err("env and mv are not on PATH, so nothing can be handed over".to_owned());
     };
-    let word = |path: &Path| format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"));
     let (env, mv, handed) = (word(&env), word(&mv), handed.to_string_lossy());
     let part = word(Path::new(&format!("{handed}.part")));
     let handed = word(Path::new(&*handed));
@@ -136,8 +146,13 @@ fn program(
     Ok(ShellProgram { shell, script })
 }
 
+/// A path as one word of a shell.
+pub(super) fn word(path: &Path) -> String {
+    format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"))
+}
+
 /// Pairs of a text as `env -0` writes it.
-fn pairs(text: &[u8]) -> Vec<(String, String)> {
+pub(super) fn pairs(text: &[u8]) -> Vec<(String, String)> {
     let parts = text
         .split(|byte| *byte == 0)
         .filter(|part| !part.is_empty());

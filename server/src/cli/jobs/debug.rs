@@ -3,13 +3,15 @@
 mod lines;
 
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use backstitch_job::report::{JobEnd, JobName, StepName, StepPart};
 use backstitch_job::repository::ProjectRepository;
 use backstitch_job::run::{JobDriver, JobRun, WorkflowAdditions};
-use backstitch_job::session::{Forward, JobSession, PointChoice, StopPlace};
+use backstitch_job::session::{
+    Forward, JobSession, PointChoice, StopPlace, terminal_folder, wait_for_terminal,
+};
 use backstitch_job::state::StepOutcome;
 use backstitch_protocol::JobStop;
 use clap::Args;
@@ -19,7 +21,7 @@ use crate::jobs;
 use crate::jobs::launch::announcement::{SeenCommands, added_lines};
 use crate::jobs::launch::choice::{known_names, with_only_job};
 use crate::jobs::launch::workflow_file::{read_workflow, workflow_file};
-use crate::jobs::words::{CONTINUE, StepAnswer, execute};
+use crate::jobs::words::{CONTINUE, StepAnswer, execute, shell_text};
 use crate::render::{BOLD, DIM, Paint, RED, YELLOW, plural};
 use crate::terminal::error::{CliError, CliResult};
 use crate::terminal::out::Out;
@@ -177,6 +179,17 @@ impl JobDriver for Stepping {
     }
 }
 
+/// Runs a shell on this terminal. Returns its end in words.
+fn shell_here(session: &mut JobSession) -> Result<String, String> {
+    let mut shell = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
+    shell.args(["job", "shell"]).arg(terminal_folder(session));
+    let mut shell = shell.spawn().map_err(|error| error.to_string())?;
+    let ended = wait_for_terminal(session);
+    let _ = shell.wait();
+    session.keep()?;
+    Ok(session.job().mask(&shell_text(&ended?)))
+}
+
 impl StepTalk {
     /// Reads lines until the person quits, or there are none. The first answer has a text.
     pub fn talk(&self, session: &mut JobSession, text: Option<&str>) -> CliResult<()> {
@@ -229,6 +242,17 @@ impl StepTalk {
                     self.say(&with_notes(Some(text.join("\n"))).unwrap_or_default())?;
                 }
                 Ok(StepAnswer::Asks(_)) => self.say(DECLINED)?,
+                Ok(StepAnswer::OpensShell) => {
+                    let opened = if lines.is_typed() {
+                        shell_here(session)
+                    } else {
+                        Err("No terminal is here: write !COMMAND.".to_owned())
+                    };
+                    match opened {
+                        Ok(text) => self.say(&with_notes(Some(text)).unwrap_or_default())?,
+                        Err(reason) => self.fail(&reason, with_notes(None))?,
+                    }
+                }
                 Err(reason) => self.fail(&session.job().mask(&reason), with_notes(None))?,
             }
             if holds && matches!(session.stop(), StopPlace::End) {

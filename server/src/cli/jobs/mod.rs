@@ -51,6 +51,13 @@ enum JobCommand {
     /// Supervise the program of one step (runs start it)
     #[command(hide = true, after_help = "Examples:\n  backstitch job step")]
     Step,
+    /// Open the shell that a job waits for on this terminal (:shell of a debugger starts it)
+    #[command(hide = true, after_help = "Examples:\n  backstitch job shell folder")]
+    Shell {
+        /// Folder in which the job waits
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
     /// Run the built-in action of one step (runs start it)
     #[command(
         hide = true,
@@ -71,6 +78,7 @@ impl TerminalCommand for JobArgs {
             JobCommand::Rm(_) => records("job rm"),
             JobCommand::Step => records("job step"),
             JobCommand::Builtin { .. } => records("job builtin"),
+            JobCommand::Shell { .. } => records("job shell"),
         }
     }
 }
@@ -88,6 +96,10 @@ pub fn run(args: JobArgs, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode>
         JobCommand::Rm(args) => rm::run(&args, global, out),
         JobCommand::Step => {
             backstitch_job::step::supervise::supervise()?;
+            Ok(ExitCode::SUCCESS)
+        }
+        JobCommand::Shell { folder } => {
+            backstitch_job::session::run_terminal_shell(&folder)?;
             Ok(ExitCode::SUCCESS)
         }
         JobCommand::Builtin { file } => {

@@ -66,3 +66,33 @@ fn values_do_not_act_on_the_terminal() {
     terminal.type_in("q\r");
     terminal.expect_next("Logs and files");
 }
+
+/// `:shell` is a shell on the terminal with all that the next step finds. The variables that it exports are set, and those of the
+/// terminal are not. Ctrl-C in it is not for the job.
+#[test]
+fn a_shell_on_the_terminal_hands_its_variables_over() {
+    let world = workflow(&job(STEPS));
+    let mut command = world.backstitch();
+    command.args(["job", "debug", "ci.yml", "-j", "build", "--yes"]);
+    command.env("TERM", "xterm");
+    let mut terminal = Terminal::sized(command, 40, 160);
+    terminal.expect_next("job> ");
+    terminal.type_in("n\r");
+    terminal.expect_next("job> ");
+    terminal.type_in(":shell\r");
+    terminal.expect_next("(job) $ ");
+    terminal.type_in("echo it has $EARLY\r");
+    terminal.expect_next("it has worm");
+    terminal.type_in("sleep 600\r");
+    terminal.type_in("\u{3}");
+    terminal.type_in("export LATE=owl; touch mended\r");
+    terminal.type_in("exit\r");
+    terminal.expect_next("Set: LATE.");
+    terminal.expect_next("job> ");
+    terminal.type_in("format('{0} {1} {2}', env.LATE, env.EARLY, env.TERM)\r");
+    terminal.expect_next("owl worm ");
+    terminal.type_in("n\r");
+    terminal.expect_next("■ before step 3 of 3: Three");
+    terminal.type_in("q\r");
+    terminal.expect_next("Logs and files");
+}

@@ -30,6 +30,11 @@ impl StepLines {
         }
     }
 
+    /// True for lines that are typed on a terminal.
+    pub fn is_typed(&self) -> bool {
+        matches!(self, StepLines::Typed(_))
+    }
+
     /// The next line; none at their end. In a terminal the words, the steps and the contexts of the session complete.
     pub fn next(&mut self, session: &mut JobSession) -> CliResult<Option<String>> {
         match self {
