@@ -37,7 +37,11 @@ pub fn completions(server: &DapServer, request: &DapRequest) -> DapBody {
     let view = server.shared.view();
     let (start, found) = found(&view, &before);
     let length = before.encode_utf16().count() - start;
-    let items = found.into_iter().map(|label| CompletionItem {
+    // a masked name completes nothing
+    let plain = found
+        .into_iter()
+        .filter(|label| server.client.mask(label) == *label);
+    let items = plain.map(|label| CompletionItem {
         detail: None,
         label,
         length: u64::try_from(length).ok(),

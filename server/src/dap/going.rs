@@ -54,6 +54,10 @@ pub fn go(
         if let Some(reason) = arrive(session, shared) {
             return Ok(Some(reason));
         }
+        if step.is_passed_over() {
+            // no breakpoint acts before it
+            continue;
+        }
         let is_there = match way {
             Forward::Over => step.depth() <= depth,
             Forward::Into => true,
@@ -64,6 +68,13 @@ pub fn go(
             return Ok(Some(StopReason::of("step")));
         }
     }
+}
+
+/// The stop before the first step of a job that does not stand there anyway.
+pub fn arrive_first(session: &mut JobSession, shared: &SharedJob) -> Option<StopReason> {
+    let failure = failure_here(session, shared, Forward::On);
+    let failure = failure.map(StopReason::failed);
+    failure.or_else(|| arrive(session, shared))
 }
 
 /// Lets breakpoints act at the step where the job stands. A reason: the job stops.

@@ -10,7 +10,7 @@ use backstitch_job::builtin::CheckoutMode;
 use backstitch_job::place::environment::Host;
 use backstitch_job::report::RunReport;
 use backstitch_job::repository::ProjectRepository;
-use backstitch_job::run::{RunProcess, WorkflowSetup};
+use backstitch_job::run::{LineText, RunProcess, WorkflowSetup};
 use backstitch_job::session::ResumableRun;
 use backstitch_job::step::mask::Masks;
 use backstitch_job::step::stop::StopRequest;
@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::report::ClientReport;
 use super::shared::SharedJob;
-use crate::jobs::launch::announcement::{line_of, unseen, warnings};
+use crate::jobs::launch::announcement::{SeenCommands, line_of, unseen, warnings};
 use crate::jobs::launch::choice::with_only_job;
 use crate::jobs::launch::{JobLaunch, LaunchNames, LaunchedWorkflow, supervisor, take_run};
 use crate::terminal::error::CliError;
@@ -99,6 +99,8 @@ pub struct LaunchedRun {
     pub config: Config,
     /// Commands that reach out and that the user has not seen.
     pub reaching: Vec<String>,
+    /// The same for each job, with the marks of those that were seen.
+    pub unseen: Vec<(SeenCommands, Vec<LineText>)>,
     /// True if some of them are in jobs that run before it.
     pub reaches_before: bool,
 }
@@ -159,14 +161,13 @@ impl LaunchArguments {
             // the argument has the name without dashes
             client.say(&line.replace("--output", NAMES.output));
         }
-        let mut reaching = Vec::new();
+        let (mut reaching, mut all_unseen) = (Vec::new(), Vec::new());
         let mut reaches_before = false;
         for (listing, seen) in unseen(&setup, &listings) {
             let lines = listing.reaching.iter().map(line_of);
             reaches_before |= listing.id != job;
             reaching.extend(lines.map(|line| format!("{}: {line}", listing.id)));
-            // they are shown before the first step, where a debugger stands
-            seen.add(&listing.reaching);
+            all_unseen.push((seen, listing.reaching.clone()));
         }
         let jobs = &launched.workflow.jobs;
         let line = jobs.iter().find(|one| one.id.value == job);
@@ -179,14 +180,23 @@ impl LaunchArguments {
             job,
             config,
             reaching,
+            unseen: all_unseen,
             reaches_before,
         })
     }
 
     fn arguments(&self, repository: &ProjectRepository) -> Result<JobLaunch, String> {
         let root = &repository.root;
-        let at = |file: &Option<PathBuf>| file.as_ref().map(|file| root.join(file));
+        let at = |name: &str, option: &str, file: &Option<PathBuf>| {
+            let file = file.as_ref();
+            let hint = |place: &str| format!("{option} {place}");
+            file.map(|file| in_project(root, name, file, hint))
+                .transpose()
+        };
         let file = self.workflow.clone().unwrap_or_default();
+        if root.join(&file).is_file() {
+            in_project(root, "workflow", &file, str::to_owned)?;
+        }
         let is_there = root.join(&file).is_file();
         Ok(JobLaunch {
             names: &NAMES,
@@ -197,11 +207,11 @@ impl LaunchArguments {
             step: self.step.clone(),
             outputs: pairs(&self.outputs),
             event: self.event.clone(),
-            event_file: at(&self.event_file),
+            event_file: at("eventFile", "--eventpath", &self.event_file)?,
             inputs: pairs(&self.inputs),
-            env_file: at(&self.env_file),
-            secret_file: at(&self.secrets_file),
-            var_file: at(&self.vars_file),
+            env_file: at("envFile", "--env-file", &self.env_file)?,
+            secret_file: at("secretsFile", "--secret-file", &self.secrets_file)?,
+            var_file: at("varsFile", "--var-file", &self.vars_file)?,
             actions: self.actions(root)?,
             missing_actions: self.missing_actions()?,
             checkout: match self.checkout.as_deref() {
@@ -227,16 +237,8 @@ impl LaunchArguments {
                 all.push(format!("{name}=skip"));
                 continue;
             }
-            let dir = root.join(place);
-            let dir = dir
-                .canonicalize()
-                .map_err(|error| format!("actions: {}: {error}.", dir.display()))?;
-            if !dir.starts_with(root) {
-                return Err(format!(
-                    "actions: {} is not in the project: name it by `backstitch job debug --action {name}={place}`.",
-                    dir.display()
-                ));
-            }
+            let hint = |place: &str| format!("--action {name}={place}");
+            let dir = in_project(root, "actions", Path::new(place), hint)?;
             all.push(format!("{name}={}", dir.display()));
         }
         Ok(all)
@@ -254,6 +256,28 @@ impl LaunchArguments {
             format!("missingActions is '{word}': write one of {known}.")
         })
     }
+}
+
+/// A path in the project, without links. A launch configuration comes with a project: files and directories elsewhere are the user's
+/// word. `hint`: the words of the command line that name it.
+fn in_project(
+    root: &Path,
+    argument: &str,
+    place: &Path,
+    hint: impl Fn(&str) -> String,
+) -> Result<PathBuf, String> {
+    let given = root.join(place);
+    let found = given.canonicalize();
+    let found = found.map_err(|error| format!("{argument}: {}: {error}.", given.display()))?;
+    let real = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    if found.starts_with(&real) {
+        return Ok(found);
+    }
+    Err(format!(
+        "{argument}: {} is not in the project: name it by `backstitch job debug {}`.",
+        found.display(),
+        hint(&place.to_string_lossy())
+    ))
 }
 
 /// Settings of a project, or else those of the user.

@@ -1,24 +1,26 @@
 //! The thread that owns the job: it carries out commands in their order, and publishes each stop.
 
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvError};
+use std::sync::mpsc::{Receiver, RecvError, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use backstitch_job::report::{JobEnd, JobName};
-use backstitch_job::run::{EarlyEnd, JobDriver, JobRun, StandingJob, WorkflowAdditions};
-use backstitch_job::session::{Forward, JobSession, PointChoice, Restored, StopPlace, restart};
+use backstitch_job::report::{JobEnd, JobName, StepName};
+use backstitch_job::run::{EarlyEnd, JobDriver, JobRun, LineText, StandingJob, WorkflowAdditions};
+use backstitch_job::session::{
+    Forward, JobSession, PointChoice, Restored, StopPlace, restart, stop_before_skipped,
+};
 use backstitch_job::state::StepOutcome;
 use dapts::OutputEventCategory;
 use serde_json::{Value, json};
 
 use super::evaluate::{AfterAnswer, JobQuestion, answer};
 use super::failures::{StepFacts, StopFailure};
-use super::going::{arrive, go, point_at, reverse, run_out};
+use super::going::{arrive_first, go, point_at, reverse, run_out};
 use super::launch::{ContinuedRun, LaunchedRun};
 use super::progress::ShownProgress;
 use super::shared::{JOB_THREAD, SharedJob, StopReason};
 use super::view::{JobView, own_file, place_words};
-use crate::jobs::launch::announcement::added_lines;
+use crate::jobs::launch::announcement::{SeenCommands, added_lines};
 use crate::jobs::words::{LineEffect, restored_text};
 
 /// A command of a client to a job that stands.
@@ -49,6 +51,8 @@ pub struct ClientDriver {
     pub keep: usize,
     pub stop_on_entry: bool,
     pub stop_at_end: bool,
+    /// Commands that reach out and that the person has before them now. Going on agrees to them.
+    pub unseen: Mutex<Vec<(SeenCommands, Vec<LineText>)>>,
 }
 
 impl JobDriver for ClientDriver {
@@ -75,12 +79,18 @@ impl ClientDriver {
     pub fn run(&self, session: &mut JobSession) -> Result<(), String> {
         let client = self.shared.client.clone();
         session.notes().hear(Box::new(move |text| client.say(text)));
+        let (root, shared) = (
+            session.job().repository().root.clone(),
+            Arc::clone(&self.shared),
+        );
+        let is_wanted = move |step: &StepName| !shared.breakpoints().at(step, &root).is_empty();
+        stop_before_skipped(session, Box::new(is_wanted));
         let commands = self.commands.lock();
         let commands = commands.unwrap_or_else(PoisonError::into_inner);
         let mut agreed: Option<WorkflowAdditions> = None;
         if self.stop_on_entry {
             self.stopped(session, &StopReason::of("entry"), None);
-        } else if let Some(reason) = arrive(session, &self.shared) {
+        } else if let Some(reason) = arrive_first(session, &self.shared) {
             self.stopped(session, &reason, None);
         } else if !self.forward(session, Forward::On, &mut agreed)? {
             return Ok(());
@@ -92,7 +102,9 @@ impl ClientDriver {
                     // the end comes before a way that was asked for ahead of it
                     Ok(_) => continue,
                     // the client asked for the end while a line of its console ran
-                    Err(_) => return run_out(session).map(drop),
+                    Err(TryRecvError::Empty) => return run_out(session).map(drop),
+                    // it has left
+                    Err(TryRecvError::Disconnected) => return Ok(()),
                 }
             } else {
                 match commands.recv() {
@@ -104,6 +116,15 @@ impl ClientDriver {
             if !self.carry_out(session, command, &mut agreed)? {
                 return Ok(());
             }
+        }
+    }
+
+    /// The person goes on, and has seen the commands that reach out.
+    fn agree(&self) {
+        let unseen = self.unseen.lock();
+        let mut unseen = unseen.unwrap_or_else(PoisonError::into_inner);
+        for (seen, commands) in unseen.drain(..) {
+            seen.add(&commands);
         }
     }
 
@@ -161,6 +182,7 @@ impl ClientDriver {
         let client = &self.shared.client;
         let continued = json!({"threadId": JOB_THREAD, "allThreadsContinued": true});
         if runs {
+            self.agree();
             client.event("continued", &continued);
         }
         let (reply, answered) = answer(session, &self.shared, asked);
@@ -203,6 +225,7 @@ impl ClientDriver {
         way: Forward,
         agreed: &mut Option<WorkflowAdditions>,
     ) -> Result<bool, String> {
+        self.agree();
         if let Some(added) = session.additions() {
             let is_known = agreed.as_ref() == Some(&added);
             if !is_known {
@@ -318,7 +341,10 @@ impl ClientDriver {
             self.shared.stopped(&StopReason::of("entry"), description);
             let reason = "The job has not begun: continue, or end it.";
             match commands.recv() {
-                Ok(MachineCommand::Go(_)) => return true,
+                Ok(MachineCommand::Go(_)) => {
+                    self.agree();
+                    return true;
+                }
                 Ok(MachineCommand::End) | Err(RecvError) => return false,
                 Ok(MachineCommand::Ask(asked)) => {
                     let (request, command) = asked.request();

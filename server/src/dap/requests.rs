@@ -202,6 +202,9 @@ fn attach(server: &mut DapServer, request: &DapRequest) -> DapBody {
 
 /// One job is stepped through in a session.
 fn check_free(server: &DapServer) -> Result<(), String> {
+    if server.shared.phase() == JobPhase::Ended {
+        return Err("The session has ended: start another one.".to_owned());
+    }
     if server.job.is_some() || server.launched.is_some() {
         return Err("A job has been launched already.".to_owned());
     }
@@ -278,7 +281,7 @@ fn stack(server: &DapServer, request: &DapRequest) -> DapBody {
 
 fn stack_frame(server: &DapServer, frame: &FrameView) -> StackFrame {
     StackFrame {
-        can_restart: Some(frame.point.is_some()),
+        can_restart: Some(frame.point.is_some() && server.shared.phase() != JobPhase::Ended),
         column: u32::try_from(server.first_column).unwrap_or(1),
         end_column: None,
         end_line: None,
@@ -341,6 +344,8 @@ fn terminate(server: &mut DapServer, request: &DapRequest) {
     if !server.shared.answers_at_end(request.number, "terminate") {
         server.client.respond(request.number, "terminate", None);
         if server.shared.phase() == JobPhase::Begins {
+            server.shared.ended();
+            server.launched = None;
             server.client.event("terminated", &Value::Null);
         }
         return;

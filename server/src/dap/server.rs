@@ -106,10 +106,12 @@ impl DapServer {
             keep: 0,
             stop_on_entry: true,
             stop_at_end: false,
+            unseen: Mutex::default(),
         };
         let (name, method);
         let work: Box<dyn FnOnce() + Send> = match start {
-            JobStart::Launched(arguments, launched) => {
+            JobStart::Launched(arguments, mut launched) => {
+                driver.unseen = Mutex::new(std::mem::take(&mut launched.unseen));
                 (name, method) = (launched.job.clone(), "launch");
                 self.stop = Some(launched.setup.stop.clone());
                 self.client.hide_by(&launched.setup.masks);
@@ -174,13 +176,14 @@ impl DapServer {
 
     /// Ends the job, and waits for its end.
     pub fn end(&mut self) {
+        // a job that stands sees first that nothing comes any more, and runs nothing
+        self.commands = None;
         self.shared.leave();
         if let Some(stop) = &self.stop {
             // the first wish cancels the step that runs, the second kills it
             stop.request();
             stop.request();
         }
-        self.commands = None;
         if let Some(job) = self.job.take() {
             let _ = job.join();
             self.shared.ended();

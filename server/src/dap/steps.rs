@@ -22,7 +22,7 @@ pub fn steps_of(file: &Path) -> Result<Vec<FileStep>, String> {
     let all: Vec<FileStep> = if name == "action.yml" || name == "action.yaml" {
         match action::read_to_run(&shown.to_string(), &text).0 {
             Some(action) => match &action.runs {
-                ActionRuns::Composite(steps) => lines(steps),
+                ActionRuns::Composite(steps) => lines(steps, &text),
                 ActionRuns::Node(_) | ActionRuns::Docker(_) => Vec::new(),
             },
             None => return Err(format!("{shown} has problems: no step of it is known.")),
@@ -35,7 +35,7 @@ pub fn steps_of(file: &Path) -> Result<Vec<FileStep>, String> {
             return Err(format!("The workflow has problems: {first}"));
         };
         let jobs = workflow.jobs.iter().map(|job| match &job.body {
-            Body::Steps(body) => lines(&body.steps),
+            Body::Steps(body) => lines(&body.steps, &text),
             Body::Call(_) => Vec::new(),
         });
         jobs.flatten().collect()
@@ -46,10 +46,23 @@ pub fn steps_of(file: &Path) -> Result<Vec<FileStep>, String> {
     Ok(all)
 }
 
-fn lines(steps: &[WorkflowStep]) -> Vec<FileStep> {
-    let all = steps.iter().map(|step| FileStep {
-        first: step.range.start.line,
-        last: step.range.end.line.max(step.range.start.line),
+/// The lines of steps in a text. The place after a block of text is no line of the step that ends with it.
+fn lines(steps: &[WorkflowStep], text: &str) -> Vec<FileStep> {
+    let text: Vec<&str> = text.lines().collect();
+    let is_of = |step: &WorkflowStep, line: u32| {
+        let line = usize::try_from(line).unwrap_or_default();
+        let line = text.get(line.saturating_sub(1)).copied();
+        let line = line.unwrap_or_default();
+        let indent = line.len() - line.trim_start_matches(' ').len() + 1;
+        !line.trim().is_empty() && indent >= step.range.start.column as usize
+    };
+    let all = steps.iter().map(|step| {
+        let first = step.range.start.line;
+        let mut last = step.range.end.line.max(first);
+        while last > first && !is_of(step, last) {
+            last -= 1;
+        }
+        FileStep { first, last }
     });
     all.collect()
 }

@@ -90,6 +90,11 @@ impl JobView {
         let stop = session.stop().clone();
         let place = |step: &StepName| point_of(session, step);
         let here = match &stop {
+            StopPlace::Before(step) if step.is_passed_over() => {
+                let name = &step.name.name;
+                let shown = format!("{name} (is skipped: if: {})", step.step.condition);
+                Some((shown, step.name.clone()))
+            }
             StopPlace::Before(step) => Some((step.name.name.clone(), step.name.clone())),
             StopPlace::Frozen(frozen) => {
                 let time = frozen.ran.as_secs();

@@ -349,3 +349,39 @@ fn with_a_foreign_id() {
     assert_eq!(talk.events("stopped").count(), 2);
     talk.leave(&json!({"terminateDebuggee": true}));
 }
+
+/// A session that has ended begins no job: after a request to terminate nothing is launched.
+#[test]
+fn nothing_begins_after_terminate() {
+    let world = workflow(&job(STEPS));
+    let mut talk = DapTalk::start(&world);
+    talk.ok("initialize", &json!({"adapterID": "x"}));
+    talk.ok("terminate", &json!({}));
+    let reason = talk.refused("launch", &json!({"workflow": "ci.yml", "job": "build"}));
+    assert_eq!(reason, "The session has ended: start another one.");
+    talk.ok("configurationDone", &json!({}));
+    talk.leave(&json!({}));
+    assert_eq!(talk.events("stopped").count(), 0);
+    assert_eq!(talk.events("terminated").count(), 1);
+}
+
+/// A client that leaves right at a stop leaves the job there: nothing runs, also no step that always runs.
+#[test]
+fn left_right_at_a_stop() {
+    let world = workflow(&job("
+- {name: One, run: \"true\"}
+- {name: Two, run: \"true\"}
+- {name: Always, if: always(), run: touch always}"));
+    for way in ["entry", "next"] {
+        for _ in 0..8 {
+            let mut talk = DapTalk::launch(&world, &json!({}));
+            talk.ok("configurationDone", &json!({}));
+            talk.stop();
+            if way == "next" {
+                talk.go("next");
+            }
+            talk.leave(&json!({"terminateDebuggee": true}));
+            assert!(!workspace(&world).join("always").exists(), "{way}");
+        }
+    }
+}

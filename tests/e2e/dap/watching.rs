@@ -468,7 +468,15 @@ fn unseen_commands_stop_before_needed_jobs() {
     talk.refused("evaluate", &json!({"expression": "1", "context": "repl"}));
     talk.ok("terminate", &json!({}));
     assert_eq!(talk.end(), 1);
-    // the user has seen them now
+    // the user has not agreed to them yet
+    let mut talk = DapTalk::launch(&world, &json!({}));
+    talk.ok("configurationDone", &json!({}));
+    assert!(
+        talk.stop()
+            .starts_with("entry: before the jobs that it needs")
+    );
+    assert_eq!(talk.go("continue"), "entry: before 'One'");
+    talk.leave(&json!({"terminateDebuggee": true}));
     let mut talk = DapTalk::launch(&world, &json!({}));
     talk.ok("configurationDone", &json!({}));
     assert_eq!(talk.stop(), "entry: before 'One'");

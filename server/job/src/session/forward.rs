@@ -40,8 +40,17 @@ impl JobSession {
         self.take_up();
         let passes_over = matches!(&self.stop, StopPlace::Before(step) if step.is_passed_over());
         let has_failed = matches!(&self.stop, StopPlace::Failed(..));
+        if passes_over && self.run.pending().is_some_and(|step| step.is_passed_over()) {
+            self.run.run_next();
+        }
         if passes_over || has_failed {
             self.stand();
+            // a stop before a step that is passed over is left without a step that runs
+            let is_left = passes_over && self.skipped_stops.are_wanted();
+            let is_next = is_left && matches!(way, Forward::Over | Forward::Into);
+            if is_next || matches!(&self.stop, StopPlace::Before(step) if step.is_passed_over()) {
+                return Ok(());
+            }
         }
         if has_failed && matches!(&self.stop, StopPlace::End) {
             // nothing runs after the failure
@@ -105,7 +114,7 @@ impl JobSession {
                 Forward::Out => next.depth() < depth,
                 Forward::On => false,
             };
-            if is_there || is_paused {
+            if is_there || is_paused || next.is_passed_over() {
                 return Ok(());
             }
         }

@@ -17,6 +17,7 @@ mod points;
 mod restore;
 mod resume;
 mod shell;
+mod skipped;
 mod source_merge;
 mod sources;
 mod terminal;
@@ -44,6 +45,8 @@ pub use points::{JobPoint, PointChoice, PointList};
 pub use restore::{Restored, gap_lines, restart};
 pub use resume::{CannotResume, ResumableRun, is_resumable};
 pub use shell::ShellEnd;
+use skipped::SkippedStops;
+pub use skipped::stop_before_skipped;
 use sources::SeenSources;
 pub use terminal::{run_terminal_shell, terminal_folder, wait_for_terminal};
 pub use undo::UndoneRestore;
@@ -94,6 +97,7 @@ pub struct JobSession {
     seen: SeenSources,
     notes: SessionNotes,
     by_hand: Vec<ByHand>,
+    skipped_stops: SkippedStops,
 }
 
 impl JobSession {
@@ -134,6 +138,7 @@ impl JobSession {
             seen: SeenSources::default(),
             notes: SessionNotes::default(),
             by_hand: Vec::new(),
+            skipped_stops: SkippedStops::default(),
             run,
         }
     }
@@ -214,7 +219,7 @@ impl JobSession {
         loop {
             match self.run.pending() {
                 None => self.stop = StopPlace::End,
-                Some(step) if step.is_passed_over() => {
+                Some(step) if step.is_passed_over() && !self.skipped_stops.are_at(&step.name) => {
                     self.run.run_next();
                     continue;
                 }
