@@ -1,8 +1,8 @@
 //! A shell on a terminal, with all that the next step finds.
 //!
 //! The terminal is in another process: an editor's, or that of `job debug`. The job waits for it in a script, which has written its
-//! environment to a file. The shell takes it from there, and holds a pipe open until it ends, so that the end of a shell that is killed
-//! is seen as well.
+//! environment to a file. The shell takes it from there, and holds a pipe open until it ends. So the end of a shell that is killed is
+//! seen as well.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, OpenOptions};
