@@ -1,4 +1,4 @@
-// Picture of a CI job for the extension's pages: tests/vscode/run -c film.config.ts job
+// Pictures of a CI job for the pages: tests/vscode/run -c film.config.ts job
 import path from 'node:path';
 import { Debugger } from './pages/debug.ts';
 import { extension } from './rig/places.ts';
@@ -43,10 +43,28 @@ test('a job that failed, and the step back', async ({ world, code }) => {
   const debug = new Debugger(page);
   await debug.at('Run actions/checkout@v4');
   await debug.watch.hide();
+  await debug.toggleBreakpoint(9);
+  await debug.go('Continue', 'Build');
   await debug.go('Continue', 'Test (failed)');
-  await debug.go('Step Back', 'Test');
+  await debug.failure.waitFor();
   await debug.showAll();
+  await expect(debug.said('exit code 1')).toBeVisible();
+  const picture = async (file: string, frames: string[]) => {
+    await expect.poll(() => debug.frames()).toEqual(frames);
+    await page.mouse.move(700, 400);
+    await expect(page.locator('.workbench-hover')).toHaveCount(0);
+    await page.screenshot({ path: file });
+  };
+  const before = ['Build (checkpoint 1)', 'Run actions/checkout@v4 (checkpoint 0)'];
+  await picture(
+    path.join(import.meta.dirname, '../../server/docs/editors/vscode-job.png'),
+    ['Test (failed)', 'build', 'Test (checkpoint 2)', ...before],
+  );
+  await debug.go('Step Back', 'Test');
+  await expect(async () => {
+    await debug.showAll();
+    await expect.poll(() => debug.frames(), { timeout: 2_000 }).toEqual(['Test', 'build', ...before]);
+  }).toPass();
   await expect(editor.root.getByText("env.MODE != 'none' = true")).toBeVisible();
-  await page.mouse.move(700, 400);
-  await page.screenshot({ path: path.join(extension, 'media/walkthrough/job.png') });
+  await picture(path.join(extension, 'media/walkthrough/job.png'), ['Test', 'build', ...before]);
 });
