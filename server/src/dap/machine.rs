@@ -14,7 +14,7 @@ use dapts::OutputEventCategory;
 use serde_json::{Value, json};
 
 use super::evaluate::{AfterAnswer, JobQuestion, answer};
-use super::failures::{StepFacts, StopFailure};
+use super::failures::{FailureKind, StepFacts, StopFailure};
 use super::going::{arrive_first, go, point_at, reverse, run_out};
 use super::launch::{ContinuedRun, LaunchedRun};
 use super::progress::ShownProgress;
@@ -204,7 +204,12 @@ impl ClientDriver {
                     // no request of the protocol moved the job
                     client.event("continued", &continued);
                 }
-                self.stopped(session, &StopReason::of("step"), None);
+                let failure = StopFailure::at(session.stop(), &StepFacts::default());
+                let mut failure = failure.into_iter();
+                let failed = failure.find(|one| one.kind == FailureKind::Failed);
+                let reason = failed.map(StopReason::failed);
+                let reason = reason.unwrap_or_else(|| StopReason::of("step"));
+                self.stopped(session, &reason, None);
             }
             // nothing has run, and the client takes the job for running
             AfterAnswer::Stays if runs => self.stopped(session, &StopReason::of("step"), None),

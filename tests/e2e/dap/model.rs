@@ -103,6 +103,15 @@ impl JobModel {
         }
     }
 
+    /// The stop after a word of the console.
+    fn word_stop(&self) -> String {
+        let reason = match self.at.place {
+            ModelPlace::Failed(_) => "exception",
+            ModelPlace::Before(_) | ModelPlace::End => "step",
+        };
+        format!("{reason}: {}", self.words())
+    }
+
     /// Steps of the checkpoints to which a step back leads.
     pub fn available(&self) -> Vec<usize> {
         let count = self.points.len() - usize::from(self.is_at_last);
@@ -145,7 +154,7 @@ impl JobModel {
                 ModelPlace::End => Outcome::Refused,
                 ModelPlace::Before(_) | ModelPlace::Failed(_) => {
                     self.step();
-                    Outcome::Stops(format!("step: {}", self.words()))
+                    Outcome::Stops(self.word_stop())
                 }
             },
             ModelCommand::WordBack => self.back(available.len().checked_sub(1), "step: "),
@@ -156,7 +165,7 @@ impl JobModel {
                 let stops_at_failures = self.stops_at_failures;
                 *self = *before;
                 self.stops_at_failures = stops_at_failures;
-                Outcome::Stops(format!("step: {}", self.words()))
+                Outcome::Stops(self.word_stop())
             }
             ModelCommand::SetVariable(value) => {
                 self.at.variable = Some(value.clone());

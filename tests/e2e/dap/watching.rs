@@ -584,3 +584,31 @@ fn a_shell_in_a_terminal_of_the_client() {
     assert_eq!(talk.console("env.C"), "null");
     talk.leave(&json!({"terminateDebuggee": true}));
 }
+
+/// A directory to which a command of the console goes stays for the next one, until the job goes on. A word after which a step has
+/// failed stops as a failure.
+#[test]
+fn the_console_stays_in_its_directory() {
+    let world = workflow(&job(STEPS));
+    let mut talk = DapTalk::begin(&world, &json!({}));
+    let pwd = |talk: &mut DapTalk| {
+        let seen = talk.output().len();
+        talk.console("!pwd");
+        talk.ok("threads", &json!({}));
+        talk.output()[seen..].trim().to_owned()
+    };
+    let workspace = pwd(&mut talk);
+    talk.console("!mkdir -p a/b; cd a/b");
+    assert_eq!(pwd(&mut talk), format!("{workspace}/a/b"));
+    talk.console("!cd ..; rmdir b");
+    assert_eq!(pwd(&mut talk), format!("{workspace}/a"));
+    talk.console("!rmdir \"$PWD\"");
+    assert_eq!(pwd(&mut talk), workspace);
+    talk.console("!mkdir c; cd c");
+    talk.console("n");
+    assert_eq!(talk.stop(), "step: before 'Two'");
+    assert_eq!(pwd(&mut talk), workspace);
+    talk.console("n");
+    assert_eq!(talk.stop(), "exception: 'Two' failed");
+    talk.leave(&json!({"terminateDebuggee": true}));
+}

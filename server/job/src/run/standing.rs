@@ -266,8 +266,8 @@ impl StandingJob {
         next.unwrap_or_else(|| self.run.open(&WorkflowStep::nothing(), vec![usize::MAX]))
     }
 
-    /// Runs a shell command with all that the next step finds.
-    pub fn run_shell(&mut self, shell_of: &ShellOf) -> Result<ShellRan, String> {
+    /// Runs a shell command with all that the next step finds. `at`: its directory, where that is there; else the workspace.
+    pub fn run_shell(&mut self, shell_of: &ShellOf, at: Option<&Path>) -> Result<ShellRan, String> {
         let mut open = self.shell_open();
         open.name.part = StepPart::Main;
         "shell".clone_into(&mut open.name.name);
@@ -278,11 +278,9 @@ impl StandingJob {
         open.deadline = None;
         let workspace = self.run.setup.place.workspace.clone();
         let temp = self.run.setup.place.temp.clone();
-        let directory = if workspace.is_dir() {
-            workspace
-        } else {
-            temp.clone()
-        };
+        let wanted = at.map(Path::to_owned).into_iter().chain([workspace]);
+        let found = wanted.into_iter().find(|place| place.is_dir());
+        let directory = found.unwrap_or_else(|| temp.clone());
         let file = temp.join("_shell.sh");
         let environment = std::cell::RefCell::new(Vec::new());
         let ran = self.run.run_program(&open, &[], &|layers| {

@@ -125,6 +125,7 @@ impl JobSession {
         self.history.step_begins(step, &self.run)?;
         (self.undo, self.cut) = (None, Vec::new());
         self.by_hand.clear();
+        self.shell_directory = None;
         let (programs, ended) = self.run.counts();
         let run = &mut self.run;
         let mut evaluate = |text: &str| run.evaluate_pending(text);

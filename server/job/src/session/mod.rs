@@ -25,6 +25,7 @@ mod undo;
 mod values;
 mod wanted;
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use backstitch_core::Engine;
@@ -98,6 +99,8 @@ pub struct JobSession {
     notes: SessionNotes,
     by_hand: Vec<ByHand>,
     skipped_stops: SkippedStops,
+    /// The directory to which the last shell command went.
+    shell_directory: Option<PathBuf>,
 }
 
 impl JobSession {
@@ -139,6 +142,7 @@ impl JobSession {
             notes: SessionNotes::default(),
             by_hand: Vec::new(),
             skipped_stops: SkippedStops::default(),
+            shell_directory: None,
             run,
         }
     }

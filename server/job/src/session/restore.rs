@@ -65,6 +65,7 @@ impl JobSession {
         self.undo = Some(BeforeRestore::of(self)?);
         self.cut.clear();
         self.by_hand.clear();
+        self.shell_directory = None;
         self.save(&RunWork::Restore(place))?;
         self.finish_restore(place)
     }

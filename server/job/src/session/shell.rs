@@ -1,7 +1,7 @@
 //! Commands that a person runs in the environment of the step where the job stands.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::run::{ShellOf, ShellProgram};
 use crate::state::JobState;
@@ -56,7 +56,8 @@ pub(super) fn run_program(
     }
     let _ = fs::remove_file(handed);
     let before = session.run.state().clone();
-    let ran = session.run.run_shell(program)?;
+    let at = session.shell_directory.clone();
+    let ran = session.run.run_shell(program, at.as_deref())?;
     let text = fs::read(handed).ok();
     let _ = fs::remove_file(handed);
     session.note_commands(&before);
@@ -77,6 +78,8 @@ pub(super) fn run_program(
     }
     let Some(text) = text else { return Ok(end) };
     let pairs = pairs(&text);
+    let directory = pairs.iter().find(|(name, _)| name == "PWD");
+    session.shell_directory = directory.map(|(_, directory)| PathBuf::from(directory));
     for (name, value) in &pairs {
         let was = ran.environment.iter().find(|(known, _)| known == name);
         if OWN.contains(&name.as_str()) || was.is_some_and(|(_, was)| was == value) {
