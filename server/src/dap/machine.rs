@@ -119,7 +119,7 @@ impl ClientDriver {
         }
     }
 
-    /// The person goes on, and has seen the commands that reach out.
+    /// The person continues, and has seen the commands that reach out.
     fn agree(&self) {
         let unseen = self.unseen.lock();
         let mut unseen = unseen.unwrap_or_else(PoisonError::into_inner);

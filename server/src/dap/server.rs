@@ -176,7 +176,7 @@ impl DapServer {
 
     /// Ends the job, and waits for its end.
     pub fn end(&mut self) {
-        // a job that stands sees first that nothing comes any more, and runs nothing
+        // a job that stands sees first that its client has left, and runs nothing
         self.commands = None;
         self.shared.leave();
         if let Some(stop) = &self.stop {

@@ -46,7 +46,7 @@ pub fn steps_of(file: &Path) -> Result<Vec<FileStep>, String> {
     Ok(all)
 }
 
-/// The lines of steps in a text. The place after a block of text is no line of the step that ends with it.
+/// The lines of steps in a text. A step that ends with a block of text does not have the line after that.
 fn lines(steps: &[WorkflowStep], text: &str) -> Vec<FileStep> {
     let text: Vec<&str> = text.lines().collect();
     let is_of = |step: &WorkflowStep, line: u32| {

@@ -89,21 +89,7 @@ impl JobView {
         };
         let stop = session.stop().clone();
         let place = |step: &StepName| point_of(session, step);
-        let here = match &stop {
-            StopPlace::Before(step) if step.is_passed_over() => {
-                let name = &step.name.name;
-                let shown = format!("{name} (is skipped: if: {})", step.step.condition);
-                Some((shown, step.name.clone()))
-            }
-            StopPlace::Before(step) => Some((step.name.name.clone(), step.name.clone())),
-            StopPlace::Frozen(frozen) => {
-                let time = frozen.ran.as_secs();
-                let name = format!("{} (frozen after {time} s)", frozen.name.name);
-                Some((name, frozen.name.clone()))
-            }
-            StopPlace::Failed(name, _) => Some((format!("{} (failed)", name.name), name.clone())),
-            StopPlace::End => None,
-        };
+        let here = shown_step(&stop);
         let mut scopes = Some(scopes);
         if let Some((shown, step)) = &here {
             add(
@@ -189,6 +175,25 @@ impl JobView {
 
     pub fn frame(&self, id: u64) -> Option<&FrameView> {
         self.frames.iter().find(|frame| frame.id == id)
+    }
+}
+
+/// The step where the job stands, with its name as a frame has it. None: it stands at the end.
+fn shown_step(stop: &StopPlace) -> Option<(String, StepName)> {
+    match stop {
+        StopPlace::Before(step) if step.is_passed_over() => {
+            let name = &step.name.name;
+            let shown = format!("{name} (is skipped: if: {})", step.step.condition);
+            Some((shown, step.name.clone()))
+        }
+        StopPlace::Before(step) => Some((step.name.name.clone(), step.name.clone())),
+        StopPlace::Frozen(frozen) => {
+            let time = frozen.ran.as_secs();
+            let name = format!("{} (frozen after {time} s)", frozen.name.name);
+            Some((name, frozen.name.clone()))
+        }
+        StopPlace::Failed(name, _) => Some((format!("{} (failed)", name.name), name.clone())),
+        StopPlace::End => None,
     }
 }
 

@@ -54,7 +54,7 @@ fn stops(world: &World) -> DapTalk {
     talk
 }
 
-/// Commands that reach out are listed until somebody has gone on from the stop at which they are shown.
+/// Commands that reach out are listed until somebody has continued from the stop at which they are shown.
 #[test]
 fn commands_are_agreed_to_by_going_on() {
     let world = workflow(&job("- {name: Out, run: 'git push || true'}"));
@@ -69,7 +69,7 @@ fn commands_are_agreed_to_by_going_on() {
     assert_eq!(talk.end(), 0);
 }
 
-/// Names of files with a secret are no completions.
+/// A name of a file with a secret completes nothing.
 #[test]
 fn completions_have_no_secrets() {
     let world = workflow(&job(

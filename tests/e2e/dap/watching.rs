@@ -585,7 +585,7 @@ fn a_shell_in_a_terminal_of_the_client() {
     talk.leave(&json!({"terminateDebuggee": true}));
 }
 
-/// A directory to which a command of the console goes stays for the next one, until the job goes on. A word after which a step has
+/// A directory to which a command of the console goes stays for the next one, until the job continues. A word after which a step has
 /// failed stops as a failure.
 #[test]
 fn the_console_stays_in_its_directory() {

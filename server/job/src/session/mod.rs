@@ -46,8 +46,7 @@ pub use points::{JobPoint, PointChoice, PointList};
 pub use restore::{Restored, gap_lines, restart};
 pub use resume::{CannotResume, ResumableRun, is_resumable};
 pub use shell::ShellEnd;
-use skipped::SkippedStops;
-pub use skipped::stop_before_skipped;
+use skipped::{SkippedStops, StopsBefore};
 use sources::SeenSources;
 pub use terminal::{run_terminal_shell, terminal_folder, wait_for_terminal};
 pub use undo::UndoneRestore;
@@ -101,6 +100,11 @@ pub struct JobSession {
     skipped_stops: SkippedStops,
     /// The directory to which the last shell command went.
     shell_directory: Option<PathBuf>,
+}
+
+/// Stops before these steps as well where they are passed over.
+pub fn stop_before_skipped(session: &mut JobSession, stops: StopsBefore) {
+    session.skipped_stops = SkippedStops::of(stops);
 }
 
 impl JobSession {

@@ -4,10 +4,8 @@ use std::fmt;
 
 use crate::report::StepName;
 
-use super::JobSession;
-
 /// Says of a step that the job stops before it.
-type StopsBefore = Box<dyn Fn(&StepName) -> bool + Send>;
+pub type StopsBefore = Box<dyn Fn(&StepName) -> bool + Send>;
 
 /// Steps before which a job stops although they are passed over. None without a debugger.
 #[derive(Default)]
@@ -17,6 +15,10 @@ impl SkippedStops {
     /// True for a session that has any.
     pub fn are_wanted(&self) -> bool {
         self.0.is_some()
+    }
+
+    pub fn of(stops: StopsBefore) -> SkippedStops {
+        SkippedStops(Some(stops))
     }
 
     pub fn are_at(&self, step: &StepName) -> bool {
@@ -30,9 +32,4 @@ impl fmt::Debug for SkippedStops {
             .field(&self.0.is_some())
             .finish()
     }
-}
-
-/// Stops before these steps as well where they are passed over.
-pub fn stop_before_skipped(session: &mut JobSession, stops: StopsBefore) {
-    session.skipped_stops = SkippedStops(Some(stops));
 }
