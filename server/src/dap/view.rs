@@ -247,7 +247,8 @@ impl FrameView {
 fn add_ended(session: &JobSession, root: &Path, frames: &mut Vec<FrameView>) {
     let available = session.points().available();
     for (place, point) in available.iter().enumerate().rev() {
-        let state = point.live.canonical();
+        let mut state = point.live.canonical();
+        state["steps"] = point.live.results_here(&state);
         let values = ["env", "path", "steps"].map(|key| (key, masked(session.job(), &state[key])));
         let scopes = values.map(|(key, values)| ScopeView {
             name: scope_name(key).to_owned(),

@@ -1,5 +1,6 @@
 //! `backstitch dap`: a CI job in an editor, stepped forward and back.
 
+mod answers;
 mod dialogues;
 mod known_failures;
 mod model;

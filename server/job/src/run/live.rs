@@ -138,6 +138,20 @@ impl LiveJob {
         state
     }
 
+    /// Results of the steps beside the one that runs next: of the job, or of its composite action. They are as the context `steps`
+    /// has them. `canonical`: this moment as JSON.
+    pub fn results_here(&self, canonical: &serde_json::Value) -> serde_json::Value {
+        let frame = self.frames.last();
+        let frame = frame.filter(|frame| frame.next < frame.steps.len());
+        let post = || self.posts.get(self.state.post.last()?);
+        let scope = match frame {
+            Some(frame) => Some(&frame.scope),
+            None => post().map(|post| &post.open.scope),
+        };
+        let results = canonical["steps"].get(scope.map_or("", String::as_str));
+        results.cloned().unwrap_or_else(|| serde_json::json!({}))
+    }
+
     /// Steps that have not run, then posts: each with the index of its step in the job. Inner steps have the ids above before theirs.
     fn ids_ahead(&self) -> Vec<(usize, String)> {
         let id_in = |scope: &str, id: &str| match scope {

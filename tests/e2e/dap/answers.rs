@@ -1,0 +1,51 @@
+//! Answers about what is there: values of steps that have run, data, failures, and requests with errors.
+
+use serde_json::{Value, json};
+
+use super::super::jobs::back::stepped::until;
+use super::super::jobs::{job, newest, workflow, workflow_with};
+use super::STEPS;
+use super::talk::DapTalk;
+
+/// A scope of the frame whose name begins so.
+fn scope_of(talk: &mut DapTalk, frame: &str, scope: &str) -> Vec<(String, String)> {
+    let stack = talk.ok("stackTrace", &json!({"threadId": 1}));
+    let frames = stack["stackFrames"].as_array().expect("frames");
+    let is_it = |one: &&Value| one["name"].as_str().expect("a name").starts_with(frame);
+    let id = frames.iter().find(is_it).expect("a frame")["id"].clone();
+    let scopes = talk.ok("scopes", &json!({"frameId": id}));
+    let mut scopes = scopes["scopes"].as_array().expect("scopes").iter();
+    let found = scopes.find(|one| one["name"] == scope).expect("a scope");
+    let reference = found["variablesReference"].as_u64().expect("a reference");
+    talk.values(reference)
+}
+
+fn names(values: Vec<(String, String)>) -> Vec<String> {
+    values.into_iter().map(|(name, _)| name).collect()
+}
+
+/// The scope `steps` of a step that has run has the steps beside it by their ids, also within a composite action.
+#[test]
+fn steps_of_a_frame_are_those_beside_it() {
+    let text = job("
+- {name: One, id: one, uses: actions/checkout@v4}
+- {name: Use, id: use, uses: ./act}
+- {name: Last, run: 'true'}");
+    let action = "name: a
+runs:
+  using: composite
+  steps:
+    - {name: In one, id: first, shell: bash, run: 'true'}
+    - {name: In two, id: second, shell: bash, run: 'true'}
+";
+    let world = workflow_with(&text, &[("act/action.yml", action)]);
+    let mut talk = DapTalk::begin(&world, &json!({}));
+    talk.go("next");
+    talk.go("stepIn");
+    talk.go("next");
+    talk.go("next");
+    assert_eq!(names(scope_of(&mut talk, "In two (", "steps")), ["first"]);
+    assert_eq!(names(scope_of(&mut talk, "Use (", "steps")), ["one"]);
+    assert_eq!(scope_of(&mut talk, "One (", "steps"), []);
+    talk.leave(&json!({"terminateDebuggee": true}));
+}
