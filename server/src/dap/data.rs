@@ -1,6 +1,7 @@
 //! Data that can be watched and set: variables of `env`, results of steps, the status of the job, and files.
 
 use backstitch_job::session::{JobSession, StepAttempt};
+use backstitch_job::state::StepOutcome;
 use serde_json::Value;
 
 /// A value that a step may change.
@@ -97,7 +98,7 @@ impl JobData {
     }
 
     /// The value in the state of a job.
-    pub fn value_in<'a>(&self, state: &'a Value) -> Option<&'a Value> {
+    pub fn value_in(&self, state: &Value) -> Option<Value> {
         let JobData::Value(keys) = self else {
             return None;
         };
@@ -111,7 +112,12 @@ impl JobData {
         for key in &keys[1..] {
             value = value.get(key)?;
         }
-        (!value.is_null()).then_some(value)
+        match value {
+            // as the expression has it: no step has failed
+            Value::Null if keys[0] == "job" => Some(StepOutcome::Success.as_str().into()),
+            Value::Null => None,
+            value => Some(value.clone()),
+        }
     }
 }
 
@@ -191,14 +197,15 @@ impl DataBefore {
 }
 
 /// A sentence about two values that differ.
-pub fn value_changed(data: &JobData, was: Option<&Value>, is: Option<&Value>) -> Option<String> {
-    let words = |value: Option<&Value>| match value {
+pub fn value_changed(data: &JobData, was: Option<Value>, is: Option<Value>) -> Option<String> {
+    let is_other = was != is;
+    let words = |value: Option<Value>| match value {
         None => "nothing".to_owned(),
         Some(Value::String(text)) => format!("'{text}'"),
         Some(other) => other.to_string(),
     };
     let text = data.words();
-    (was != is).then(|| format!("{text} changed from {} to {}", words(was), words(is)))
+    is_other.then(|| format!("{text} changed from {} to {}", words(was), words(is)))
 }
 
 /// True if a step changed a file of the workspace.
@@ -252,8 +259,8 @@ mod tests {
         let state =
             json!({"env": {"A": "1"}, "steps": {"": {"a": {"outputs": {"v": "2"}}}, "b": {}}});
         let value = |text: &str| JobData::parse(text).expect("data").value_in(&state);
-        assert_eq!(value("env.A"), Some(&json!("1")));
-        assert_eq!(value("steps.a.outputs.v"), Some(&json!("2")));
+        assert_eq!(value("env.A"), Some(json!("1")));
+        assert_eq!(value("steps.a.outputs.v"), Some(json!("2")));
         assert_eq!(value("env.B"), None);
     }
 }

@@ -49,3 +49,23 @@ runs:
     assert_eq!(scope_of(&mut talk, "One (", "steps"), []);
     talk.leave(&json!({"terminateDebuggee": true}));
 }
+
+/// A status that no step has set is success: a step that succeeds does not change it, and one that fails does.
+#[test]
+fn an_unset_status_is_success() {
+    let world = workflow(&job(STEPS));
+    let mut talk = DapTalk::launch(&world, &json!({}));
+    talk.ok("setExceptionBreakpoints", &json!({"filters": []}));
+    talk.ok("configurationDone", &json!({}));
+    assert_eq!(talk.stop(), "entry: before 'One'");
+    let info = talk.ok("dataBreakpointInfo", &json!({"name": "job.status"}));
+    let wanted = json!({"breakpoints": [{"dataId": info["dataId"]}]});
+    talk.ok("setDataBreakpoints", &wanted);
+    assert!(talk.go("continue").starts_with("data breakpoint: "));
+    let stop = talk.events("stopped").last().expect("a stop");
+    assert_eq!(
+        stop["body"]["text"],
+        "job.status changed from 'success' to 'failure'"
+    );
+    talk.leave(&json!({"terminateDebuggee": true}));
+}
