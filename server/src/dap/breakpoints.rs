@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use backstitch_control::HitCondition;
-use backstitch_job::report::{StepName, StepPart};
+use backstitch_job::report::StepName;
 use dapts::{Breakpoint, DataBreakpoint, FunctionBreakpoint, Source, SourceBreakpoint};
 use globset::{Glob, GlobMatcher};
 
 use super::data::JobData;
 use super::failures::{FailureFilter, FailureKind};
+use super::step_names::NamedJob;
 use super::steps::{FileStep, steps_of};
 use super::view::own_file;
 
@@ -19,6 +20,8 @@ pub struct ClientBreakpoints {
     of_lines: BTreeMap<PathBuf, Vec<JobBreakpoint>>,
     of_names: Vec<JobBreakpoint>,
     of_data: Vec<JobBreakpoint>,
+    /// The job that is stepped through, once it is launched.
+    pub job: Option<NamedJob>,
     /// Failures at which the job stops.
     pub failures: Vec<FailureFilter>,
     last_id: u64,
@@ -69,6 +72,7 @@ impl Default for ClientBreakpoints {
             of_lines: BTreeMap::new(),
             of_names: Vec::new(),
             of_data: Vec::new(),
+            job: None,
             failures: FailureFilter::that_are_on(),
             last_id: 0,
         }
@@ -108,7 +112,12 @@ impl ClientBreakpoints {
     /// Replaces those on names, ids and patterns of steps.
     pub fn set_names(&mut self, wanted: &[FunctionBreakpoint]) -> Vec<Breakpoint> {
         let wanted = wanted.iter().map(|one| {
-            let pattern = Glob::new(&one.name).map_err(|error| format!("{}: {error}", one.name));
+            let pattern = match one.name.trim() {
+                "" => {
+                    Err("No step is named: write a name, an id, a pattern, or JOB/STEP.".to_owned())
+                }
+                name => Glob::new(name).map_err(|error| format!("{name}: {error}")),
+            };
             WantedBreakpoint {
                 place: pattern.map(|one| BreakpointPlace::Name(Box::new(one.compile_matcher()))),
                 condition: one.condition.as_deref(),
@@ -118,9 +127,46 @@ impl ClientBreakpoints {
         });
         let wanted = wanted.collect();
         let earlier = std::mem::take(&mut self.of_names);
-        let (kept, answers) = self.replaced(earlier, wanted);
+        let (kept, mut answers) = self.replaced(earlier, wanted);
         self.of_names = kept;
+        for (id, reason) in self.missing_names() {
+            let mut all = answers.iter_mut();
+            if let Some(one) = all.find(|one| one.id == Some(id)) {
+                (one.verified, one.message) = (false, Some(reason));
+            }
+        }
         answers
+    }
+
+    /// Breakpoints whose names no step has, with the reason. They are kept: an edit may give a step the name.
+    fn missing_names(&self) -> Vec<(u64, String)> {
+        let all = self.of_names.iter().filter_map(|one| {
+            let BreakpointPlace::Name(pattern) = &one.place else {
+                return None;
+            };
+            let reason = match &self.job {
+                Some(job) => job.missing(pattern)?,
+                None => "No job is launched yet.".to_owned(),
+            };
+            Some((one.id, reason))
+        });
+        all.collect()
+    }
+
+    /// Takes the job. Returns the breakpoints on names as they are with it.
+    pub fn set_job(&mut self, job: NamedJob) -> Vec<Breakpoint> {
+        self.job = Some(job);
+        let missing = self.missing_names();
+        let all = self.of_names.iter().map(|one| {
+            let reason = missing.iter().find(|(id, _)| *id == one.id);
+            Breakpoint {
+                id: Some(one.id),
+                verified: reason.is_none(),
+                message: reason.map(|(_, reason)| reason.clone()),
+                ..Breakpoint::default()
+            }
+        });
+        all.collect()
     }
 
     /// Replaces those on data.
@@ -235,7 +281,10 @@ impl ClientBreakpoints {
         let file = own_file(root, &step.file);
         let here = self.all().filter(|one| match &one.place {
             BreakpointPlace::Line(of, line) => *of == file && *line == step.line,
-            BreakpointPlace::Name(pattern) => is_named(pattern, step),
+            BreakpointPlace::Name(pattern) => {
+                let job = self.job.as_ref();
+                job.is_some_and(|job| job.has(pattern, step))
+            }
             BreakpointPlace::Data(_) => false,
         });
         here.map(JobBreakpoint::arrival).collect()
@@ -302,11 +351,6 @@ impl JobBreakpoint {
             log: self.log.clone(),
         }
     }
-}
-
-/// True for a step by its name or its id. Its post has the name `Post …` alone.
-fn is_named(pattern: &GlobMatcher, step: &StepName) -> bool {
-    pattern.is_match(&step.name) || step.part == StepPart::Main && pattern.is_match(&step.id)
 }
 
 fn text(text: Option<&str>) -> Option<String> {

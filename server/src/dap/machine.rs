@@ -88,6 +88,9 @@ impl ClientDriver {
         let commands = self.commands.lock();
         let commands = commands.unwrap_or_else(PoisonError::into_inner);
         let mut agreed: Option<WorkflowAdditions> = None;
+        if let Some(job) = &mut self.shared.breakpoints().job {
+            job.stands_in(session.job().job_name());
+        }
         if self.stop_on_entry {
             self.stopped(session, &StopReason::of("entry"), None);
         } else if let Some(reason) = arrive_first(session, &self.shared) {

@@ -22,6 +22,7 @@ mod request;
 mod requests;
 mod server;
 mod shared;
+mod step_names;
 mod steps;
 mod variables;
 mod view;

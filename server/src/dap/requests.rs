@@ -187,6 +187,7 @@ fn launch(server: &mut DapServer, request: &DapRequest) -> DapBody {
     check_free(server)?;
     let arguments = LaunchArguments::read(request.arguments.clone())?;
     let launched = arguments.launch(&server.shared, server.workspace.as_deref())?;
+    server.names_job(&launched.place.0, &launched.job);
     server.launched = Some(JobStart::Launched(Box::new(arguments), Box::new(launched)));
     Ok(None)
 }
@@ -195,6 +196,7 @@ fn attach(server: &mut DapServer, request: &DapRequest) -> DapBody {
     check_free(server)?;
     let arguments: AttachArguments = request.read()?;
     let continued = arguments.take(&server.shared, server.workspace.as_deref())?;
+    server.names_job(&continued.place.0, &continued.name);
     server.launched = Some(JobStart::Continued(Box::new(continued)));
     server.is_attached = true;
     Ok(None)

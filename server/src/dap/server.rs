@@ -1,13 +1,14 @@
 //! The session of one client, and the job that it starts.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use backstitch_job::step::stop::StopRequest;
+use dapts::{BreakpointEvent, BreakpointEventReason};
 use serde_json::{Value, json};
 use signal_hook::consts::SIGINT;
 
@@ -16,6 +17,7 @@ use super::evaluate::JobQuestion;
 use super::launch::{ContinuedRun, LaunchArguments, LaunchedRun};
 use super::machine::{self, ClientDriver, MachineCommand};
 use super::shared::{QueuedKind, SharedJob};
+use super::step_names::NamedJob;
 use super::view::JobView;
 use crate::jobs::words::LineEffect;
 
@@ -69,6 +71,16 @@ impl DapServer {
             job: None,
             terminations: 0,
             can_be_interrupted: Arc::new(AtomicBool::new(true)),
+        }
+    }
+
+    /// Takes the job, and tells the client which of its breakpoints on names have a step.
+    pub fn names_job(&self, file: &Path, job: &str) {
+        let known = self.shared.breakpoints().set_job(NamedJob::of(file, job));
+        for breakpoint in known {
+            let reason = BreakpointEventReason::Changed;
+            let event = BreakpointEvent { breakpoint, reason };
+            self.client.event("breakpoint", &event);
         }
     }
 

@@ -69,3 +69,44 @@ fn an_unset_status_is_success() {
     );
     talk.leave(&json!({"terminateDebuggee": true}));
 }
+
+/// A breakpoint on `JOB/STEP` stops the job. One that names no step is told to the client, and holds once an edit gives a step that name.
+#[test]
+fn breakpoints_on_names_find_their_steps() {
+    let text = job(&STEPS.replace("; test -f mended", ""));
+    let world = workflow(&text);
+    let names = json!({"breakpoints": [
+        {"name": "build/Two"}, {"name": ""}, {"name": "Fourth"}, {"name": "test/Two"}, {"name": "on*"}
+    ]});
+    let verified = |all: &Value| -> Vec<bool> {
+        let all = all.as_array().expect("a list").iter();
+        all.map(|one| one["verified"] == true).collect()
+    };
+    let mut talk = DapTalk::start(&world);
+    talk.ok("initialize", &json!({"adapterID": "x"}));
+    let early = talk.ok("setFunctionBreakpoints", &names);
+    assert_eq!(verified(&early["breakpoints"]), [false; 5]);
+    talk.ok("launch", &json!({"workflow": "ci.yml"}));
+    let told = talk.events("breakpoint");
+    let told: Vec<Value> = told.map(|event| event["body"]["breakpoint"].clone()).collect();
+    assert_eq!(verified(&json!(told)), [true, false, false, true]);
+    let set = talk.ok("setFunctionBreakpoints", &names);
+    let set = &set["breakpoints"];
+    assert_eq!(verified(set), [true, false, false, false, true]);
+    assert_eq!(
+        set[1]["message"],
+        "No step is named: write a name, an id, a pattern, or JOB/STEP."
+    );
+    assert_eq!(
+        set[2]["message"],
+        "No step of build has the name or the id Fourth. The job stops once one has it."
+    );
+    talk.ok("setExceptionBreakpoints", &json!({"filters": []}));
+    talk.ok("configurationDone", &json!({}));
+    assert_eq!(talk.stop(), "entry: before 'One'");
+    assert_eq!(talk.go("continue"), "function breakpoint: before 'Two'");
+    let edited = text.replace("name: Three", "name: Fourth");
+    world.write(".github/workflows/ci.yml", &edited);
+    assert_eq!(talk.go("continue"), "function breakpoint: before 'Fourth'");
+    talk.leave(&json!({"terminateDebuggee": true}));
+}
