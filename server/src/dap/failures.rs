@@ -1,8 +1,11 @@
 //! Stops at failures: the kinds that a client chooses, each with a condition.
 
+use std::borrow::Cow;
+
 use backstitch_job::report::{StepEnd, StepName};
 use backstitch_job::run::StandingJob;
 use backstitch_job::session::StopPlace;
+use backstitch_job::step::matcher::without_colors;
 use dapts::{Breakpoint, SetExceptionBreakpointsArguments};
 
 /// A kind of failure at which a job stops.
@@ -127,6 +130,42 @@ pub struct StepFacts {
     pub errors: Vec<String>,
     /// Steps that failed and have `continue-on-error`, each with its reason.
     pub continued: Vec<String>,
+    /// Places of errors that the last step reported, each with its message.
+    pub places: Vec<String>,
+    /// The end of the output of the last step.
+    output: Vec<u8>,
+}
+
+/// Lines and bytes of a step's output that its failure shows, and places of errors.
+const MAX_LAST_LINES: usize = 10;
+const MAX_LAST_OUTPUT: usize = 4096;
+const MAX_PLACES: usize = 10;
+
+impl StepFacts {
+    /// Begins a step: the output of the one before it is not its own.
+    pub fn begin_step(&mut self) {
+        self.places.clear();
+        self.output.clear();
+    }
+
+    pub fn add_output(&mut self, text: &[u8]) {
+        let last = text.len().saturating_sub(MAX_LAST_OUTPUT);
+        self.output.extend(&text[last..]);
+        let excess = self.output.len().saturating_sub(MAX_LAST_OUTPUT);
+        self.output.drain(..excess);
+    }
+
+    /// Places of errors of the last step, and the last lines of its output.
+    fn details(&self) -> Option<String> {
+        let output = String::from_utf8_lossy(&self.output);
+        let places = self.places.iter().take(MAX_PLACES);
+        let places = places.map(|place| Cow::Borrowed(place.as_str()));
+        let lines = output.trim_end().lines().rev().take(MAX_LAST_LINES);
+        let mut lines: Vec<Cow<str>> = lines.map(without_colors).collect();
+        lines.reverse();
+        let all: Vec<Cow<str>> = places.chain(lines).collect();
+        (!all.is_empty()).then(|| all.join("\n"))
+    }
 }
 
 /// A failure at the place where a job stands.
@@ -134,6 +173,8 @@ pub struct StepFacts {
 pub struct StopFailure {
     pub kind: FailureKind,
     pub description: String,
+    /// Places of errors, and the last lines of output.
+    pub details: Option<String>,
 }
 
 impl StopFailure {
@@ -147,6 +188,7 @@ impl StopFailure {
     pub fn masked(self, job: &StandingJob) -> StopFailure {
         StopFailure {
             description: job.mask(&self.description),
+            details: self.details.map(|details| job.mask(&details)),
             ..self
         }
     }
@@ -155,7 +197,11 @@ impl StopFailure {
     pub fn at(stop: &StopPlace, facts: &StepFacts) -> Vec<StopFailure> {
         let of = |kind, texts: &[String]| {
             let description = texts.first().cloned();
-            description.map(|description| StopFailure { kind, description })
+            description.map(|description| StopFailure {
+                kind,
+                description,
+                details: facts.details(),
+            })
         };
         let (failed, absent) = match stop {
             StopPlace::Frozen(_) => return Vec::new(),
@@ -168,6 +214,7 @@ impl StopFailure {
         };
         let absent = absent.map(|action| StopFailure {
             kind: FailureKind::AbsentAction,
+            details: None,
             description: format!(
                 "The action {action} is not on this machine. :skip leaves its step out; a directory for it is named in actions of the configuration."
             ),

@@ -127,6 +127,7 @@ impl RunReport for ClientReport {
     fn step_started(&mut self, step: &StepName) {
         self.groups.clear();
         (self.shown, self.left_out) = (0, 0);
+        self.shared.step_facts().begin_step();
         *self.shared.running() = Some(FrameView::running(step, &self.root));
         let file = own_file(&self.root, &step.file);
         // a step back has left the steps that this one is not in
@@ -152,6 +153,7 @@ impl RunReport for ClientReport {
             Stream::Stdout => OutputEventCategory::Stdout,
             Stream::Stderr => OutputEventCategory::Stderr,
         };
+        self.shared.step_facts().add_output(text);
         let is_full = self.shown + text.len() > MAX_SHOWN;
         if is_full || !self.client.output(category, &String::from_utf8_lossy(text)) {
             self.left_out += text.len();
@@ -178,6 +180,11 @@ impl RunReport for ClientReport {
         if annotation.level == Level::Error {
             let mut facts = self.shared.step_facts();
             facts.errors.push(annotation.message.clone());
+            if let Some(file) = &annotation.file {
+                let line = annotation.line.map(|line| format!(":{line}"));
+                let place = format!("{file}{}: {}", line.unwrap_or_default(), annotation.message);
+                facts.places.push(place);
+            }
         }
         let code = annotation.code.as_ref().map(|code| format!("{code}: "));
         let text = format!(

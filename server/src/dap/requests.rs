@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 
 use dapts::{
     BreakpointLocation, BreakpointLocationsArguments, DisconnectArguments, ExceptionBreakMode,
-    ExceptionInfoResponse, InitializeRequestArguments, ScopesArguments, SetBreakpointsArguments,
-    SetDataBreakpointsArguments, SetExceptionBreakpointsArguments, SetFunctionBreakpointsArguments,
-    Source, StackFrame, StackFramePresentationHint, StackTraceArguments, Thread,
-    VariablesArguments, VariablesArgumentsFilter,
+    ExceptionDetails, ExceptionInfoResponse, InitializeRequestArguments, ScopesArguments,
+    SetBreakpointsArguments, SetDataBreakpointsArguments, SetExceptionBreakpointsArguments,
+    SetFunctionBreakpointsArguments, Source, StackFrame, StackFramePresentationHint,
+    StackTraceArguments, Thread, VariablesArguments, VariablesArgumentsFilter,
 };
 use serde_json::{Value, json};
 
@@ -149,10 +149,19 @@ fn plain(server: &mut DapServer, request: &DapRequest) -> DapBody {
         "exceptionInfo" => {
             let failure = server.shared.view().failure.clone();
             let failure = failure.ok_or("The job does not stand at a failure.")?;
+            let details = failure.details.map(|details| ExceptionDetails {
+                message: Some(failure.description.clone()),
+                // clients show it, and make links of its places
+                stack_trace: Some(details),
+                evaluate_name: None,
+                full_type_name: None,
+                inner_exception: None,
+                type_name: None,
+            });
             body(ExceptionInfoResponse {
                 break_mode: ExceptionBreakMode::Always,
                 description: Some(failure.description),
-                details: None,
+                details,
                 exception_id: failure.kind.name().to_owned(),
             })
         }

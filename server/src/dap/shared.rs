@@ -245,7 +245,12 @@ impl SharedJob {
 
     /// Publishes new values at the same stop. References stay: a client may not hear that the values have changed.
     pub fn refresh(&self, mut view: JobView) {
-        view.number_frames(&self.view(), true);
+        let last = self.view();
+        view.number_frames(&last, true);
+        // the place alone does not tell all of it
+        if last.failure.is_some() {
+            view.failure.clone_from(&last.failure);
+        }
         let view = Arc::new(view);
         self.variables().refresh(Arc::clone(&view));
         *locked(&self.view) = view;

@@ -110,3 +110,30 @@ fn breakpoints_on_names_find_their_steps() {
     assert_eq!(talk.go("continue"), "function breakpoint: before 'Fourth'");
     talk.leave(&json!({"terminateDebuggee": true}));
 }
+
+/// A failure has the places of errors, and the last lines of output without secrets, also after a line of the console.
+#[test]
+fn a_failure_has_its_last_lines() {
+    let world = workflow(&job("
+- name: One
+  run: echo before
+- name: Two
+  run: |
+    seq 30
+    echo '::error file=src/main.rs,line=7::wrong type'
+    echo is hidden-value
+    exit 3"));
+    world.write("secrets", "KEY=hidden-value\n");
+    let mut talk = DapTalk::begin(&world, &json!({"secretsFile": "secrets"}));
+    assert_eq!(talk.go("continue"), "exception: 'Two' failed");
+    talk.console("!echo of the console");
+    let info = talk.ok("exceptionInfo", &json!({"threadId": 1}));
+    let first = "Two: Process completed with exit code 3.";
+    assert_eq!(info["description"], first);
+    assert_eq!(info["details"]["message"], first);
+    let lines = info["details"]["stackTrace"].as_str().expect("lines");
+    let lines: Vec<&str> = lines.lines().collect();
+    assert_eq!(lines[..2], ["src/main.rs:7: wrong type", "22"]);
+    assert_eq!(lines[9..], ["30", "is ***"]);
+    talk.leave(&json!({"terminateDebuggee": true}));
+}
