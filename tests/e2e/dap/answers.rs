@@ -137,3 +137,25 @@ fn a_failure_has_its_last_lines() {
     assert_eq!(lines[9..], ["30", "is ***"]);
     talk.leave(&json!({"terminateDebuggee": true}));
 }
+
+/// A variable that no program can have is refused, however it is set.
+#[test]
+fn variables_that_no_program_can_have_are_refused() {
+    let world = workflow(&job(STEPS));
+    let mut talk = DapTalk::begin(&world, &json!({}));
+    assert_eq!(talk.go("next"), "step: before 'Two'");
+    let env = talk.scope("env");
+    for (name, value, reason) in [
+        ("", "x", "The variable has no name."),
+        ("A=B", "x", "\"A=B\" is not set: the name of a variable has no = and no NUL."),
+        ("A", "x\0y", "A is not set: the value of a variable has no NUL."),
+    ] {
+        let variable = json!({"variablesReference": env, "name": name, "value": value});
+        assert_eq!(talk.refused("setVariable", &variable), reason);
+    }
+    let expression = json!({"expression": "env['A=B']", "value": "x"});
+    talk.refused("setExpression", &expression);
+    talk.refused("evaluate", &json!({"expression": ":env A=x\0y", "context": "repl"}));
+    assert_eq!(talk.values(env), [("A".to_owned(), "1".to_owned())]);
+    talk.leave(&json!({"terminateDebuggee": true}));
+}

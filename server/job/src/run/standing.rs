@@ -228,8 +228,9 @@ impl StandingJob {
     }
 
     /// Sets a variable for the steps that follow. PATH may be as a shell has it: directories before the one that a step finds are
-    /// directories of the job. Err: a sentence about a variable that steps have from the runner.
+    /// directories of the job. Err: a sentence about a variable that steps have from the runner, or that no program can have.
     pub fn set_for_steps(&mut self, name: &str, value: &str) -> Result<(), String> {
+        check_variable(name, value)?;
         let open = self.shell_open();
         let files = self.run.command_files(&open);
         let mut of_files = files.variables().into_iter();
@@ -315,6 +316,24 @@ impl StandingJob {
             output: tail_of(&self.run.log_file(&open.name.key(), &open.name.name)),
         })
     }
+}
+
+/// Err: no program can have this variable.
+fn check_variable(name: &str, value: &str) -> Result<(), String> {
+    if name.trim().is_empty() {
+        return Err("The variable has no name.".to_owned());
+    }
+    if name.contains(['=', '\0']) {
+        return Err(format!(
+            "{name:?} is not set: the name of a variable has no = and no NUL."
+        ));
+    }
+    if value.contains('\0') {
+        return Err(format!(
+            "{name} is not set: the value of a variable has no NUL."
+        ));
+    }
+    Ok(())
 }
 
 /// The end of a log, from the beginning of a line. No more than that is read.
