@@ -1,5 +1,7 @@
 //! Data that can be watched and set: variables of `env`, results of steps, the status of the job, and files.
 
+use std::path::{Component, Path};
+
 use backstitch_job::session::{JobSession, StepAttempt};
 use backstitch_job::state::StepOutcome;
 use serde_json::Value;
@@ -51,7 +53,7 @@ impl JobData {
             );
         }
         let Some(mut keys) = keys_of(text) else {
-            return Ok(JobData::File(text.trim_start_matches("./").to_owned()));
+            return file_of(text);
         };
         let root = keys[0].to_ascii_lowercase();
         if FIXED.contains(&root.as_str()) {
@@ -74,6 +76,15 @@ impl JobData {
         }
         keys[0] = root;
         Ok(JobData::Value(keys))
+    }
+
+    /// The same. A file may have the path that it has in the workspace of the run.
+    pub fn parse_in(text: &str, workspace: &Path) -> Result<JobData, String> {
+        let within = Path::new(text.trim()).strip_prefix(workspace);
+        match within {
+            Ok(within) if workspace.is_absolute() => file_of(&within.to_string_lossy()),
+            Ok(_) | Err(_) => JobData::parse(text),
+        }
     }
 
     /// The text that [`JobData::parse`] reads.
@@ -119,6 +130,26 @@ impl JobData {
             value => Some(value.clone()),
         }
     }
+}
+
+/// A file by its path in the workspace.
+fn file_of(text: &str) -> Result<JobData, String> {
+    let mut names = Vec::new();
+    for part in Path::new(text).components() {
+        match part {
+            Component::CurDir => {}
+            Component::Normal(name) => names.push(name.to_string_lossy()),
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+                return Err(format!(
+                    "{text} is not in the workspace: write a path that begins there, as src/main.rs."
+                ));
+            }
+        }
+    }
+    if names.is_empty() {
+        return Err(format!("{text} is not a file."));
+    }
+    Ok(JobData::File(names.join("/")))
 }
 
 /// Keys of an expression that leads to a value. None: the text is another expression, or none.
@@ -249,7 +280,18 @@ mod tests {
             let data = JobData::parse(text);
             assert_eq!(data, Ok(JobData::File(path.to_owned())), "{text}");
         }
-        for text in ["", "env", "github.sha", "steps.a", "env.A.B", "secrets.X"] {
+        for text in [
+            "",
+            "env",
+            "github.sha",
+            "steps.a",
+            "env.A.B",
+            "secrets.X",
+            "/etc/passwd",
+            "../x",
+            "src/../../x",
+            "./",
+        ] {
             assert!(JobData::parse(text).is_err(), "{text}");
         }
     }

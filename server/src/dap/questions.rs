@@ -151,7 +151,7 @@ pub fn data_info(server: &DapServer, request: &DapRequest) -> DapBody {
     };
     let data = text.map_or_else(
         || Err(format!("{} is not a value of a context.", wanted.name)),
-        |text| JobData::parse(&text),
+        |text| JobData::parse_in(&text, &server.shared.view().workspace),
     );
     body(match data {
         Ok(data) => DataBreakpointInfoResponse {

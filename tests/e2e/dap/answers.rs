@@ -159,3 +159,26 @@ fn variables_that_no_program_can_have_are_refused() {
     assert_eq!(talk.values(env), [("A".to_owned(), "1".to_owned())]);
     talk.leave(&json!({"terminateDebuggee": true}));
 }
+
+/// Files outside of the workspace are not watched. One within it may have its whole path.
+#[test]
+fn files_outside_the_workspace_are_not_watched() {
+    let world = workflow(&job(STEPS));
+    let mut talk = DapTalk::begin(&world, &json!({}));
+    for path in ["/etc/passwd", "../x", "src/../../x"] {
+        let info = talk.ok("dataBreakpointInfo", &json!({"name": path}));
+        let reason =
+            format!("{path} is not in the workspace: write a path that begins there, as src/main.rs.");
+        assert_eq!((&info["dataId"], &info["description"]), (&Value::Null, &json!(reason)));
+        let wanted = json!({"breakpoints": [{"dataId": path}, {"dataId": format!("./{path}")}]});
+        let set = talk.ok("setDataBreakpoints", &wanted);
+        assert_eq!(set["breakpoints"][0]["verified"], false, "{path}");
+        assert_eq!(set["breakpoints"][0]["message"], reason.as_str());
+    }
+    let file = newest(&world).join("files/work/work/work/log");
+    let info = talk.ok("dataBreakpointInfo", &json!({"name": file}));
+    assert_eq!(info["dataId"], "./log");
+    talk.ok("setDataBreakpoints", &json!({"breakpoints": [{"dataId": "./log"}]}));
+    assert_eq!(talk.go("continue"), "data breakpoint: before 'Two'");
+    talk.leave(&json!({"terminateDebuggee": true}));
+}
