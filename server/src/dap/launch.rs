@@ -78,7 +78,8 @@ pub struct LaunchArguments {
     actions: BTreeMap<String, String>,
     missing_actions: Option<String>,
     checkout: Option<String>,
-    step: Option<String>,
+    /// A text, or a number.
+    step: Option<Value>,
     #[serde(default)]
     any_system: bool,
     /// True where none is given.
@@ -204,7 +205,7 @@ impl LaunchArguments {
             // Helix gives an empty text where its user names none
             job: self.job.clone().filter(|job| !job.is_empty()),
             matrix: pairs(&self.matrix),
-            step: self.step.clone(),
+            step: self.step()?,
             outputs: pairs(&self.outputs),
             event: self.event.clone(),
             event_file: at("eventFile", "--eventpath", &self.event_file)?,
@@ -227,6 +228,17 @@ impl LaunchArguments {
             any_system: self.any_system,
             debug: false,
         })
+    }
+
+    fn step(&self) -> Result<Option<String>, String> {
+        match &self.step {
+            None => Ok(None),
+            Some(Value::String(name)) => Ok(Some(name.clone())),
+            Some(Value::Number(number)) => Ok(Some(number.to_string())),
+            Some(other) => Err(format!(
+                "step is {other}: write its id, its name, or its number."
+            )),
+        }
     }
 
     /// Directories of actions are those of the project: another one is the user's word.

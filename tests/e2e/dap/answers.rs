@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::jobs::back::stepped::until;
 use super::super::jobs::{job, newest, workflow, workflow_with};
-use super::STEPS;
+use super::{STEPS, log};
 use super::talk::DapTalk;
 
 /// A scope of the frame whose name begins so.
@@ -181,4 +181,23 @@ fn files_outside_the_workspace_are_not_watched() {
     talk.ok("setDataBreakpoints", &json!({"breakpoints": [{"dataId": "./log"}]}));
     assert_eq!(talk.go("continue"), "data breakpoint: before 'Two'");
     talk.leave(&json!({"terminateDebuggee": true}));
+}
+
+/// One step alone is named by its number, as a number or as a text.
+#[test]
+fn a_step_has_a_number() {
+    let world = workflow(&job("
+- {name: One, run: echo one >> log}
+- {name: Two, run: echo two >> log}"));
+    for step in [json!(2), json!("2")] {
+        let mut talk = DapTalk::launch(&world, &json!({"step": step, "noDebug": true}));
+        talk.ok("configurationDone", &json!({}));
+        assert_eq!(talk.end(), 0);
+        assert_eq!(log(&world), "two\n");
+    }
+    let mut talk = DapTalk::start(&world);
+    talk.ok("initialize", &json!({"adapterID": "x"}));
+    let wrong = json!({"workflow": "ci.yml", "step": true});
+    let wrong = talk.refused("launch", &wrong);
+    assert_eq!(wrong, "step is true: write its id, its name, or its number.");
 }
