@@ -19,6 +19,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::report::ClientReport;
+use super::request::DapRequest;
 use super::shared::SharedJob;
 use crate::jobs::launch::announcement::{SeenCommands, line_of, unseen, warnings};
 use crate::jobs::launch::choice::with_only_job;
@@ -54,6 +55,53 @@ const REFUSED: [(&str, &str); 3] = [
         "inPlace",
         "a job is stepped through in a separate directory alone",
     ),
+];
+
+/// Names of the arguments of a launch.
+const ARGUMENTS: [&str; 17] = [
+    "workflow",
+    "job",
+    "matrix",
+    "inputs",
+    "outputs",
+    "event",
+    "eventFile",
+    "envFile",
+    "secretsFile",
+    "varsFile",
+    "actions",
+    "missingActions",
+    "checkout",
+    "step",
+    "anySystem",
+    "stopOnEntry",
+    "stopAtEnd",
+];
+
+/// Arguments that clients add for themselves.
+const OF_CLIENTS: [&str; 22] = [
+    "adapter",
+    "build",
+    "console",
+    "cwd",
+    "debugServer",
+    "internalConsoleOptions",
+    "label",
+    "linux",
+    "name",
+    "noDebug",
+    "order",
+    "osx",
+    "postDebugTask",
+    "preLaunchTask",
+    "presentation",
+    "request",
+    "serverReadyAction",
+    "suppressMultipleSessionWarning",
+    "tcp_connection",
+    "timeout",
+    "type",
+    "windows",
 ];
 
 /// `launch`: the workflow, and values as the options of `job debug` have them.
@@ -107,7 +155,8 @@ pub struct LaunchedRun {
 }
 
 impl LaunchArguments {
-    pub fn read(arguments: Value) -> Result<LaunchArguments, String> {
+    pub fn read(request: &DapRequest) -> Result<LaunchArguments, String> {
+        let arguments = &request.arguments;
         for (name, hint) in REFUSED {
             if !arguments[name].is_null() && arguments[name] != Value::Bool(false) {
                 return Err(format!(
@@ -115,8 +164,23 @@ impl LaunchArguments {
                 ));
             }
         }
-        serde_json::from_value(arguments)
-            .map_err(|error| format!("The configuration has an error: {error}."))
+        request.read()
+    }
+
+    /// Arguments of a launch that there are not, in words.
+    pub fn unknown(arguments: &Value) -> Vec<String> {
+        let names = arguments.as_object().into_iter().flatten();
+        let names = names.map(|(name, _)| name.as_str());
+        let is_known = |name: &str| {
+            ARGUMENTS.contains(&name)
+                || OF_CLIENTS.contains(&name)
+                || name.starts_with("__")
+                || REFUSED.iter().any(|(refused, _)| *refused == name)
+        };
+        let unknown = names.filter(|name| !is_known(name));
+        unknown
+            .map(|name| format!("{name}: launch has no such argument."))
+            .collect()
     }
 
     /// The run of a workflow, with one job that is stepped through.
@@ -408,6 +472,8 @@ mod tests {
             is_name.then(|| camel(name))
         });
         assert_eq!(shown, fields.collect());
+        let known = super::ARGUMENTS.into_iter().chain(["noDebug"]);
+        assert_eq!(shown, known.map(str::to_owned).collect());
     }
 
     fn camel(name: &str) -> String {

@@ -194,7 +194,10 @@ fn initialize(server: &mut DapServer, request: &DapRequest) -> DapBody {
 
 fn launch(server: &mut DapServer, request: &DapRequest) -> DapBody {
     check_free(server)?;
-    let arguments = LaunchArguments::read(request.arguments.clone())?;
+    let arguments = LaunchArguments::read(request)?;
+    for line in LaunchArguments::unknown(&request.arguments) {
+        server.client.say(&line);
+    }
     let launched = arguments.launch(&server.shared, server.workspace.as_deref())?;
     server.names_job(&launched.place.0, &launched.job);
     server.launched = Some(JobStart::Launched(Box::new(arguments), Box::new(launched)));

@@ -170,7 +170,7 @@ fn files_outside_the_workspace_are_not_watched() {
         let reason =
             format!("{path} is not in the workspace: write a path that begins there, as src/main.rs.");
         assert_eq!((&info["dataId"], &info["description"]), (&Value::Null, &json!(reason)));
-        let wanted = json!({"breakpoints": [{"dataId": path}, {"dataId": format!("./{path}")}]});
+        let wanted = json!({"breakpoints": [{"dataId": path}]});
         let set = talk.ok("setDataBreakpoints", &wanted);
         assert_eq!(set["breakpoints"][0]["verified"], false, "{path}");
         assert_eq!(set["breakpoints"][0]["message"], reason.as_str());
@@ -200,4 +200,40 @@ fn a_step_has_a_number() {
     let wrong = json!({"workflow": "ci.yml", "step": true});
     let wrong = talk.refused("launch", &wrong);
     assert_eq!(wrong, "step is true: write its id, its name, or its number.");
+}
+
+/// Errors in requests have no names of types, arguments that are left out are none, and those that there are not are named once.
+#[test]
+fn errors_in_arguments_are_sentences() {
+    let world = workflow(&job(STEPS));
+    let mut talk = DapTalk::start(&world);
+    talk.may_send_wrong_requests();
+    talk.ok("initialize", &json!({"adapterID": "x"}));
+    let none = json!(null);
+    assert_eq!(
+        talk.refused("launch", &none),
+        "The configuration names no workflow: \"workflow\": \".github/workflows/ci.yml\"."
+    );
+    let empty = talk.refused("attach", &json!({}));
+    assert_eq!(talk.refused("attach", &none), empty);
+    assert!(!empty.contains("Arguments"), "{empty}");
+    assert_eq!(
+        talk.refused("launch", &json!({"workflow": "ci.yml", "job": 5})),
+        "job of launch: integer `5` is there, where a string is expected."
+    );
+    let launch = json!({
+        "workflow": "ci.yml", "typo": true, "type": "backstitch-job", "request": "launch", "name": "x",
+        "__sessionId": "1", "presentation": {}, "noDebug": false, "home": false
+    });
+    talk.ok("launch", &launch);
+    talk.ok("configurationDone", &none);
+    assert_eq!(talk.stop(), "entry: before 'One'");
+    let output = talk.output();
+    let named: Vec<&str> = output
+        .lines()
+        .filter(|line| line.contains("no such argument"))
+        .collect();
+    assert_eq!(named, ["typo: launch has no such argument."]);
+    assert_eq!(talk.refused("scopes", &none), "scopes: frameId is missing.");
+    talk.leave(&json!({"terminateDebuggee": true}));
 }
