@@ -11,7 +11,7 @@ use super::data::{JobData, settable};
 use super::evaluate::{JobQuestion, NewValue};
 use super::request::{DapBody, DapRequest, body};
 use super::server::DapServer;
-use super::view::JobView;
+use super::view::{JobView, RUNNING_FRAME};
 use crate::jobs::words::is_expression;
 
 /// Signs at the beginning of words and commands of the console.
@@ -47,6 +47,7 @@ fn evaluate(server: &DapServer, request: &DapRequest) -> Result<JobQuestion, Str
     let point = match wanted.frame_id {
         // people type ahead of the frames that their client shows
         Some(id) if is_console && view.is_earlier(id) => None,
+        Some(RUNNING_FRAME) => None,
         Some(id) => point_of(&view, id)?,
         None => None,
     };

@@ -27,7 +27,7 @@ use super::request::{DapBody, DapRequest, body};
 use super::server::{DapServer, JobStart};
 use super::shared::{JOB_THREAD, JobPhase, QueuedKind};
 use super::steps::steps_of;
-use super::view::FrameView;
+use super::view::{FrameView, RUNNING_FRAME};
 
 /// Answers a message. False once the client has left.
 pub fn receive(server: &mut DapServer, message: &[u8]) -> bool {
@@ -311,6 +311,10 @@ fn stack_frame(server: &DapServer, frame: &FrameView) -> StackFrame {
 
 fn scopes(server: &DapServer, request: &DapRequest) -> DapBody {
     let wanted: ScopesArguments = request.read()?;
+    if wanted.frame_id == RUNNING_FRAME {
+        // its values are known once the job stands
+        return body(json!({"scopes": []}));
+    }
     let scopes = server.shared.variables().scopes(wanted.frame_id);
     let scopes =
         scopes.ok_or_else(|| format!("The frame {} is of an earlier stop.", wanted.frame_id))?;

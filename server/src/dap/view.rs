@@ -18,7 +18,7 @@ const FIRST_CONTEXTS: [&str; 5] = ["env", "steps", "inputs", "matrix", "needs"];
 const FIRST_FRAME: u64 = 1;
 
 /// The id of the frame of a step that runs.
-const RUNNING_FRAME: u64 = 0;
+pub const RUNNING_FRAME: u64 = 0;
 
 /// A stop.
 #[derive(Debug, Default)]

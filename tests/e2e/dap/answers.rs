@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::super::jobs::back::stepped::until;
 use super::super::jobs::{job, newest, workflow, workflow_with};
-use super::{STEPS, log};
 use super::talk::DapTalk;
+use super::{STEPS, log};
 
 /// A scope of the frame whose name begins so.
 fn scope_of(talk: &mut DapTalk, frame: &str, scope: &str) -> Vec<(String, String)> {
@@ -70,7 +70,7 @@ fn an_unset_status_is_success() {
     talk.leave(&json!({"terminateDebuggee": true}));
 }
 
-/// A breakpoint on `JOB/STEP` stops the job. One that names no step is told to the client, and holds once an edit gives a step that name.
+/// A breakpoint on `JOB/STEP` stops the job. One without a step is not verified, and holds once an edit gives a step its name.
 #[test]
 fn breakpoints_on_names_find_their_steps() {
     let text = job(&STEPS.replace("; test -f mended", ""));
@@ -88,7 +88,9 @@ fn breakpoints_on_names_find_their_steps() {
     assert_eq!(verified(&early["breakpoints"]), [false; 5]);
     talk.ok("launch", &json!({"workflow": "ci.yml"}));
     let told = talk.events("breakpoint");
-    let told: Vec<Value> = told.map(|event| event["body"]["breakpoint"].clone()).collect();
+    let told: Vec<Value> = told
+        .map(|event| event["body"]["breakpoint"].clone())
+        .collect();
     assert_eq!(verified(&json!(told)), [true, false, false, true]);
     let set = talk.ok("setFunctionBreakpoints", &names);
     let set = &set["breakpoints"];
@@ -147,15 +149,26 @@ fn variables_that_no_program_can_have_are_refused() {
     let env = talk.scope("env");
     for (name, value, reason) in [
         ("", "x", "The variable has no name."),
-        ("A=B", "x", "\"A=B\" is not set: the name of a variable has no = and no NUL."),
-        ("A", "x\0y", "A is not set: the value of a variable has no NUL."),
+        (
+            "A=B",
+            "x",
+            "\"A=B\" is not set: the name of a variable has no = and no NUL.",
+        ),
+        (
+            "A",
+            "x\0y",
+            "A is not set: the value of a variable has no NUL.",
+        ),
     ] {
         let variable = json!({"variablesReference": env, "name": name, "value": value});
         assert_eq!(talk.refused("setVariable", &variable), reason);
     }
     let expression = json!({"expression": "env['A=B']", "value": "x"});
     talk.refused("setExpression", &expression);
-    talk.refused("evaluate", &json!({"expression": ":env A=x\0y", "context": "repl"}));
+    talk.refused(
+        "evaluate",
+        &json!({"expression": ":env A=x\0y", "context": "repl"}),
+    );
     assert_eq!(talk.values(env), [("A".to_owned(), "1".to_owned())]);
     talk.leave(&json!({"terminateDebuggee": true}));
 }
@@ -167,9 +180,13 @@ fn files_outside_the_workspace_are_not_watched() {
     let mut talk = DapTalk::begin(&world, &json!({}));
     for path in ["/etc/passwd", "../x", "src/../../x"] {
         let info = talk.ok("dataBreakpointInfo", &json!({"name": path}));
-        let reason =
-            format!("{path} is not in the workspace: write a path that begins there, as src/main.rs.");
-        assert_eq!((&info["dataId"], &info["description"]), (&Value::Null, &json!(reason)));
+        let reason = format!(
+            "{path} is not in the workspace: write a path that begins there, as src/main.rs."
+        );
+        assert_eq!(
+            (&info["dataId"], &info["description"]),
+            (&Value::Null, &json!(reason))
+        );
         let wanted = json!({"breakpoints": [{"dataId": path}]});
         let set = talk.ok("setDataBreakpoints", &wanted);
         assert_eq!(set["breakpoints"][0]["verified"], false, "{path}");
@@ -178,7 +195,10 @@ fn files_outside_the_workspace_are_not_watched() {
     let file = newest(&world).join("files/work/work/work/log");
     let info = talk.ok("dataBreakpointInfo", &json!({"name": file}));
     assert_eq!(info["dataId"], "./log");
-    talk.ok("setDataBreakpoints", &json!({"breakpoints": [{"dataId": "./log"}]}));
+    talk.ok(
+        "setDataBreakpoints",
+        &json!({"breakpoints": [{"dataId": "./log"}]}),
+    );
     assert_eq!(talk.go("continue"), "data breakpoint: before 'Two'");
     talk.leave(&json!({"terminateDebuggee": true}));
 }
@@ -199,7 +219,10 @@ fn a_step_has_a_number() {
     talk.ok("initialize", &json!({"adapterID": "x"}));
     let wrong = json!({"workflow": "ci.yml", "step": true});
     let wrong = talk.refused("launch", &wrong);
-    assert_eq!(wrong, "step is true: write its id, its name, or its number.");
+    assert_eq!(
+        wrong,
+        "step is true: write its id, its name, or its number."
+    );
 }
 
 /// Errors in requests have no names of types, arguments that are left out are none, and those that there are not are named once.
@@ -236,4 +259,25 @@ fn errors_in_arguments_are_sentences() {
     assert_eq!(named, ["typo: launch has no such argument."]);
     assert_eq!(talk.refused("scopes", &none), "scopes: frameId is missing.");
     talk.leave(&json!({"terminateDebuggee": true}));
+}
+
+/// The frame of a step that runs has no scopes, which is not an error.
+#[test]
+fn a_running_step_has_no_scopes() {
+    let world = workflow(&job("
+- name: One
+  run: touch ready; until test -e go; do sleep 0.02; done"));
+    let mut talk = DapTalk::begin(&world, &json!({}));
+    talk.ok("next", &json!({"threadId": 1}));
+    let work = newest(&world).join("files/work/work/work");
+    until("the step runs", || work.join("ready").exists());
+    assert_eq!(talk.frames()[0].0, "One (running)");
+    let frame = talk.frame_ids[0];
+    let scopes = talk.ok("scopes", &json!({"frameId": frame}));
+    assert_eq!(scopes["scopes"], json!([]));
+    let asked = json!({"expression": "env.A", "context": "watch", "frameId": frame});
+    let reason = "The job does not stand: pause it first.";
+    assert_eq!(talk.refused("evaluate", &asked), reason);
+    std::fs::write(work.join("go"), "").expect("written");
+    assert_eq!(talk.end(), 0);
 }
