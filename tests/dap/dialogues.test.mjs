@@ -1,4 +1,4 @@
-// Whole dialogues of Microsoft's own client with `backstitch dap`, with each request of server/docs/dap.md.
+// Whole dialogues of Microsoft's own client with `backstitch dap`. They have each request of server/docs/dap.md.
 // tests/e2e/dap/official.rs starts them in a repository, and holds their messages against the protocol's schema.
 
 import assert from 'node:assert/strict';
