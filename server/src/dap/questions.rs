@@ -11,6 +11,7 @@ use super::data::{JobData, settable};
 use super::evaluate::{JobQuestion, NewValue};
 use super::request::{DapBody, DapRequest, body};
 use super::server::DapServer;
+use super::shared::JobPhase;
 use super::view::{JobView, RUNNING_FRAME};
 use crate::jobs::words::is_expression;
 
@@ -47,7 +48,7 @@ fn evaluate(server: &DapServer, request: &DapRequest) -> Result<JobQuestion, Str
     let point = match wanted.frame_id {
         // people type ahead of the frames that their client shows
         Some(id) if is_console && view.is_earlier(id) => None,
-        Some(RUNNING_FRAME) => None,
+        Some(RUNNING_FRAME) if server.shared.phase() == JobPhase::Running => None,
         Some(id) => point_of(&view, id)?,
         None => None,
     };

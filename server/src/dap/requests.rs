@@ -311,7 +311,7 @@ fn stack_frame(server: &DapServer, frame: &FrameView) -> StackFrame {
 
 fn scopes(server: &DapServer, request: &DapRequest) -> DapBody {
     let wanted: ScopesArguments = request.read()?;
-    if wanted.frame_id == RUNNING_FRAME {
+    if wanted.frame_id == RUNNING_FRAME && server.shared.phase() == JobPhase::Running {
         // its values are known once the job stands
         return body(json!({"scopes": []}));
     }

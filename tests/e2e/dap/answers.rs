@@ -279,5 +279,7 @@ fn a_running_step_has_no_scopes() {
     let reason = "The job does not stand: pause it first.";
     assert_eq!(talk.refused("evaluate", &asked), reason);
     std::fs::write(work.join("go"), "").expect("written");
-    assert_eq!(talk.end(), 0);
+    assert_eq!(talk.stop(), "step: at the end of the job");
+    talk.refused("scopes", &json!({"frameId": frame}));
+    talk.leave(&json!({"terminateDebuggee": true}));
 }
