@@ -70,5 +70,7 @@ fn answer_all(input: &mut impl BufRead, mut server: DapServer) -> io::Result<()>
         }
     };
     server.client.close();
+    // the thread of a job that stays would take the end of its commands for the end of the job, before this process has ended
+    std::mem::forget(server.commands.take());
     ended
 }
