@@ -181,6 +181,12 @@ impl SteppedJob {
     pub fn kill_below(&self) {
         for pid in below(self.child.id()).into_iter().skip(1) {
             signal(pid, Signal::KILL);
+            // a signal is delivered later than it is sent
+            let is_over = || {
+                let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+                stat.map_or(true, |stat| stat.contains(") Z "))
+            };
+            until("a killed process is over", is_over);
         }
     }
 
