@@ -17,6 +17,8 @@ pub trait RunReport: Send {
     fn group(&mut self, title: Option<&str>);
     fn annotation(&mut self, annotation: &Annotation);
     fn step_ended(&mut self, step: &StepName, end: &StepEnd);
+    /// A step is about to begin. It has a checkpoint at this place, and this is its attempt, from 1.
+    fn checkpoint_made(&mut self, _step: &StepName, _place: usize, _attempt: u32) {}
     /// The step that runs is frozen, with all its processes.
     fn step_frozen(&mut self, _step: &StepName) {}
     /// It continues.

@@ -25,6 +25,16 @@ pub enum SourceText {
     New(ChangedPath),
 }
 
+impl ChangedPath {
+    fn status(&self) -> &'static str {
+        match (&self.delta.old, &self.delta.new) {
+            (None, _) => "added",
+            (_, None) => "deleted",
+            (Some(_), Some(_)) => "modified",
+        }
+    }
+}
+
 impl SourceText {
     pub fn is_same_script(&self, other: &SourceText) -> bool {
         match (self, other) {
@@ -72,21 +82,39 @@ pub fn attempt_at(session: &JobSession, point: Option<usize>) -> Option<&StepAtt
     attempts.iter().rev().find(is_its)
 }
 
+/// The files that the step of a frame changed, and its attempt.
+fn changed_at(
+    session: &JobSession,
+    point: Option<usize>,
+) -> Result<(&StepAttempt, Vec<ChangedPath>), String> {
+    let attempt = attempt_at(session, point);
+    let attempt = attempt.ok_or_else(|| match session.attempts().all() {
+        [] => "No step has ended, so none has changed files.",
+        _ => "The step has not ended, so it has changed no files.",
+    })?;
+    let changed = changed_between(session, attempt.before(), attempt.after())?;
+    Ok((attempt, changed))
+}
+
+/// Names of the files that the step of a frame changed, with the kind of the change.
+pub fn changed_files(session: &JobSession, point: Option<usize>) -> Result<Value, String> {
+    let (_, changed) = changed_at(session, point)?;
+    let files = changed.iter().map(|one| {
+        let path = session.job().mask(&one.path);
+        (path, Value::from(one.status()))
+    });
+    Ok(Value::Object(files.collect()))
+}
+
 /// The answer to `backstitchChanges`. `sources`: gives a text a number.
 pub fn changes_of(
     session: &JobSession,
     point: Option<usize>,
     mut number: impl FnMut(SourceText) -> u32,
 ) -> Result<Value, String> {
-    let attempt = attempt_at(session, point);
-    let attempt = attempt.ok_or("No step has ended, so none has changed files.")?;
-    let changed = changed_between(session, attempt.before(), attempt.after())?;
+    let (attempt, changed) = changed_at(session, point)?;
     let files = changed.into_iter().map(|one| {
-        let status = match (&one.delta.old, &one.delta.new) {
-            (None, _) => "added",
-            (_, None) => "deleted",
-            (Some(_), Some(_)) => "modified",
-        };
+        let status = one.status();
         let before = one
             .delta
             .old

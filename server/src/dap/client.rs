@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::frames;
+use super::paths::ClientPaths;
 
 /// Time for which output waits for more.
 const BATCH_TIME: Duration = Duration::from_millis(16);
@@ -50,6 +51,7 @@ pub struct DapClient {
     is_vscode: Arc<AtomicBool>,
     is_neovim: Arc<AtomicBool>,
     opens_terminals: Arc<AtomicBool>,
+    paths: Arc<Mutex<ClientPaths>>,
     /// Masks of the run, once there is one.
     masks: Arc<OnceLock<Masks>>,
     writer: Arc<Mutex<Option<JoinHandle<()>>>>,
@@ -86,6 +88,7 @@ impl DapClient {
             is_vscode: Arc::default(),
             is_neovim: Arc::default(),
             opens_terminals: Arc::default(),
+            paths: Arc::default(),
             masks: Arc::default(),
             writer: Arc::new(Mutex::new(Some(writer))),
         })
@@ -97,6 +100,11 @@ impl DapClient {
         self.is_vscode.store(is_vscode, Ordering::Relaxed);
         let is_neovim = name.is_some_and(|name| name.contains("neovim"));
         self.is_neovim.store(is_neovim, Ordering::Relaxed);
+    }
+
+    /// The ways in which the client names files.
+    pub fn paths(&self) -> MutexGuard<'_, ClientPaths> {
+        self.paths.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the masks of the run.
@@ -142,7 +150,8 @@ impl DapClient {
         let mut message = json!({
             "type": "response", "request_seq": request, "success": true, "command": command,
         });
-        if let Some(body) = body {
+        if let Some(mut body) = body {
+            self.paths().name_in(&mut body);
             message["body"] = body;
         }
         self.send(DapMessage::Message(message));
@@ -158,7 +167,8 @@ impl DapClient {
     }
 
     pub fn event(&self, name: &str, body: &impl Serialize) {
-        let body = serde_json::to_value(body).unwrap_or_default();
+        let mut body = serde_json::to_value(body).unwrap_or_default();
+        self.paths().name_in(&mut body);
         let mut message = json!({"type": "event", "event": name});
         if !body.is_null() {
             message["body"] = body;
@@ -183,7 +193,8 @@ impl DapClient {
             return false;
         }
         self.waiting.fetch_add(size, Ordering::Relaxed);
-        let body = serde_json::to_value(event).unwrap_or_default();
+        let mut body = serde_json::to_value(event).unwrap_or_default();
+        self.paths().name_in(&mut body);
         self.send(DapMessage::Line(body, size));
         true
     }

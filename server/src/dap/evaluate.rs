@@ -1,14 +1,15 @@
 //! Answers that need the job: lines of the console, expressions, and new values.
 
 use backstitch_job::session::{
-    GivenContext, JobSession, StopPlace, evaluate_before, set_given, terminal_folder, value_text,
-    wait_for_terminal,
+    GivenContext, JobSession, StopPlace, evaluate_before, new_terminal_folder, set_given,
+    value_text, wait_for_terminal,
 };
 use backstitch_job::state::StepOutcome;
 use serde_json::{Value, json};
 
-use super::changes::{SourceText, changes_of, content_of};
+use super::changes::{SourceText, changed_files, changes_of, content_of};
 use super::shared::SharedJob;
+use super::view::{AskedScope, process_values};
 use crate::jobs::launch::announcement::added_lines;
 use crate::jobs::words::{LineEffect, StepAnswer, effect_of, execute, shell_text};
 
@@ -36,6 +37,13 @@ pub enum JobQuestion {
         request: i64,
         point: Option<usize>,
     },
+    /// Parts of a scope whose values are not in a view, from `start` on; a count of 0 means all.
+    Scope {
+        request: i64,
+        reference: u32,
+        start: usize,
+        count: usize,
+    },
 }
 
 impl JobQuestion {
@@ -48,6 +56,7 @@ impl JobQuestion {
             JobQuestion::Set(new) => (new.request, new.command),
             JobQuestion::Source { request, .. } => (*request, "source"),
             JobQuestion::Changes { request, .. } => (*request, "backstitchChanges"),
+            JobQuestion::Scope { request, .. } => (*request, "variables"),
         }
     }
 
@@ -55,21 +64,17 @@ impl JobQuestion {
     pub fn effect(&self) -> LineEffect {
         match self {
             JobQuestion::Line { text, .. } => effect_of(text.trim()),
+            JobQuestion::Set(_) => LineEffect::Stays,
             JobQuestion::Expression { .. }
-            | JobQuestion::Set(_)
             | JobQuestion::Source { .. }
-            | JobQuestion::Changes { .. } => LineEffect::Stays,
+            | JobQuestion::Changes { .. }
+            | JobQuestion::Scope { .. } => LineEffect::Reads,
         }
     }
 
     /// True if the answer may change the job.
     pub fn may_change(&self) -> bool {
-        match self {
-            JobQuestion::Line { .. } | JobQuestion::Set(_) => true,
-            JobQuestion::Expression { .. }
-            | JobQuestion::Source { .. }
-            | JobQuestion::Changes { .. } => false,
-        }
+        self.effect() != LineEffect::Reads
     }
 }
 
@@ -136,6 +141,12 @@ pub fn answer(
             let number = |source| shared.source_number(source);
             stays(changes_of(session, *point, number))
         }
+        JobQuestion::Scope {
+            reference,
+            start,
+            count,
+            ..
+        } => stays(scope(session, shared, *reference, *start, *count)),
     };
     let reply = JobAnswer {
         request,
@@ -143,6 +154,27 @@ pub fn answer(
         result: result.map_err(|reason| session.job().mask(&reason)),
     };
     (reply, answered)
+}
+
+/// The parts of a scope whose values the job gives.
+fn scope(
+    session: &JobSession,
+    shared: &SharedJob,
+    reference: u32,
+    start: usize,
+    count: usize,
+) -> Result<Value, String> {
+    let asked = shared.variables().asked(reference);
+    if let Some(asked) = asked {
+        let values = match asked {
+            AskedScope::Changes(point) => changed_files(session, point)?,
+            AskedScope::Processes => process_values(session),
+        };
+        shared.variables().give(reference, values);
+    }
+    let parts = shared.variables().parts(reference, start, count);
+    let parts = parts.ok_or_else(|| format!("The reference {reference} is of an earlier stop."))?;
+    Ok(json!({"variables": parts}))
 }
 
 /// `point`: the checkpoint of a step that has run, in whose contexts it is evaluated.
@@ -211,7 +243,7 @@ fn line(
 /// Waits for a shell on a terminal of the client. Returns the names of variables that it has set, in words.
 fn terminal_shell(session: &mut JobSession, shared: &SharedJob) -> Result<String, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
-    let folder = terminal_folder(session);
+    let folder = new_terminal_folder(session);
     let program = [own.as_path(), "job".as_ref(), "shell".as_ref(), &folder];
     let program = program.map(|part| part.to_string_lossy().into_owned());
     let name = &session.job().job_name().name;

@@ -10,8 +10,8 @@ use backstitch_job::builtin::CheckoutMode;
 use backstitch_job::place::environment::Host;
 use backstitch_job::report::RunReport;
 use backstitch_job::repository::ProjectRepository;
-use backstitch_job::run::{LineText, RunProcess, WorkflowSetup};
-use backstitch_job::session::ResumableRun;
+use backstitch_job::run::{ChoiceNames, LineText, RunProcess, WorkflowSetup};
+use backstitch_job::session::{PointChoice, ResumableRun};
 use backstitch_job::step::mask::Masks;
 use backstitch_job::step::stop::StopRequest;
 use backstitch_job::workflow;
@@ -42,7 +42,18 @@ const NAMES: LaunchNames = LaunchNames {
     in_place: "inPlace",
     user_home: "home",
     inherit_env: "inheritEnv",
+    choices: ChoiceNames {
+        any_system: "\"anySystem\": true",
+        matrix: "\"matrix\": {\"KEY\": \"VALUE\"}",
+        points: POINTS,
+    },
 };
+
+/// The argument that chooses steps with checkpoints.
+pub const POINTS: &str = "points";
+
+/// The value of `missingActions` at which the job stops before the step.
+const PAUSE: &str = "pause";
 
 /// Arguments that would widen a run. They are the user's alone, and a file of a project cannot give them.
 const REFUSED: [(&str, &str); 3] = [
@@ -58,7 +69,7 @@ const REFUSED: [(&str, &str); 3] = [
 ];
 
 /// Names of the arguments of a launch.
-const ARGUMENTS: [&str; 17] = [
+const ARGUMENTS: [&str; 19] = [
     "workflow",
     "job",
     "matrix",
@@ -74,6 +85,8 @@ const ARGUMENTS: [&str; 17] = [
     "checkout",
     "step",
     "anySystem",
+    POINTS,
+    "sync",
     "stopOnEntry",
     "stopAtEnd",
 ];
@@ -130,6 +143,10 @@ pub struct LaunchArguments {
     step: Option<Value>,
     #[serde(default)]
     any_system: bool,
+    /// Names, ids or patterns of steps, or expressions.
+    #[serde(default)]
+    points: Vec<String>,
+    sync: Option<String>,
     /// True where none is given.
     pub stop_on_entry: Option<bool>,
     #[serde(default)]
@@ -145,7 +162,10 @@ pub struct LaunchedRun {
     pub job: String,
     /// Its file, and its line there.
     pub place: (PathBuf, u32),
-    pub config: Config,
+    /// Steps that have checkpoints.
+    pub choice: PointChoice,
+    /// Edits of files are taken up at each command forward, and not by `:sync` alone.
+    pub takes_edits: bool,
     /// Commands that reach out and that the user has not seen.
     pub reaching: Vec<String>,
     /// The same for each job, with the marks of those that were seen.
@@ -179,7 +199,10 @@ impl LaunchArguments {
         };
         let unknown = names.filter(|name| !is_known(name));
         unknown
-            .map(|name| format!("{name}: launch has no such argument."))
+            .map(|name| match name {
+                "secrets" => "secrets: values of secrets do not stand in a configuration: name a file by secretsFile.".to_owned(),
+                name => format!("{name}: launch has no such argument."),
+            })
             .collect()
     }
 
@@ -218,6 +241,7 @@ impl LaunchArguments {
         let mut setup = launched
             .setup(repository, &config, report)
             .map_err(|error| words(&error))?;
+        setup.check_job()?;
         let listings = setup.listings();
         for warning in warnings(&launched.args, &setup, &listings) {
             client.say(&format!("warning: {warning}"));
@@ -241,9 +265,10 @@ impl LaunchArguments {
                 root.join(&launched.workflow.file),
                 line.map_or(1, |one| one.id.range.start.line),
             ),
+            choice: PointChoice::new(POINTS, &self.points, config.kept_points())?,
+            takes_edits: self.takes_edits()?,
             setup,
             job,
-            config,
             reaching,
             unseen: all_unseen,
             reaches_before,
@@ -321,16 +346,27 @@ impl LaunchArguments {
     }
 
     fn missing_actions(&self) -> Result<Option<AbsentActions>, String> {
-        let Some(word) = self.missing_actions.as_deref() else {
-            return Ok(None);
+        let word = match self.missing_actions.as_deref() {
+            None => return Ok(None),
+            // the job stops before the step, and the person decides
+            Some(PAUSE) => return Ok(Some(AbsentActions::Fail)),
+            Some(word) => word,
         };
         let found = AbsentActions::ALL
             .into_iter()
             .find(|one| one.name() == word);
         found.map(Some).ok_or_else(|| {
             let known = AbsentActions::NAMES.join(", ");
-            format!("missingActions is '{word}': write one of {known}.")
+            format!("missingActions is '{word}': write one of {PAUSE}, {known}.")
         })
+    }
+
+    fn takes_edits(&self) -> Result<bool, String> {
+        match self.sync.as_deref() {
+            None | Some("auto") => Ok(true),
+            Some("never") => Ok(false),
+            Some(other) => Err(format!("sync is '{other}': write auto or never.")),
+        }
     }
 }
 

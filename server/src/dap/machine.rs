@@ -8,6 +8,7 @@ use backstitch_job::report::{JobEnd, JobName, StepName};
 use backstitch_job::run::{EarlyEnd, JobDriver, JobRun, LineText, StandingJob, WorkflowAdditions};
 use backstitch_job::session::{
     Forward, JobSession, PointChoice, Restored, StopPlace, restart, stop_before_skipped,
+    take_edits_by_word,
 };
 use backstitch_job::state::StepOutcome;
 use dapts::OutputEventCategory;
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 use super::evaluate::{AfterAnswer, JobQuestion, answer};
 use super::failures::{FailureKind, StepFacts, StopFailure};
 use super::going::{arrive_first, go, point_at, reverse, run_out};
-use super::launch::{ContinuedRun, LaunchedRun};
+use super::launch::{ContinuedRun, LaunchedRun, POINTS};
 use super::progress::ShownProgress;
 use super::shared::{JOB_THREAD, SharedJob, StopReason};
 use super::view::{JobView, own_file, place_words};
@@ -48,7 +49,10 @@ pub struct ClientDriver {
     pub commands: Mutex<Receiver<MachineCommand>>,
     pub job: String,
     pub place: (PathBuf, u32),
-    pub keep: usize,
+    /// Steps that have checkpoints. Those of a run that continues are its own.
+    pub choice: Option<PointChoice>,
+    /// Edits of files are taken up at each command forward.
+    pub takes_edits: bool,
     pub stop_on_entry: bool,
     pub stop_at_end: bool,
     /// Commands that reach out and that the person has before them now. Going on agrees to them.
@@ -61,7 +65,9 @@ impl JobDriver for ClientDriver {
     }
 
     fn drive(&self, job: JobRun) -> JobEnd {
-        let choice = match PointChoice::new(&[], self.keep) {
+        let choice = self.choice.clone();
+        let choice = choice.map_or_else(|| PointChoice::new(POINTS, &[], 1), Ok);
+        let choice = match choice {
             Ok(choice) => choice,
             Err(reason) => return StandingJob::begin(job).finish(Some(EarlyEnd::Failed(reason))),
         };
@@ -85,6 +91,9 @@ impl ClientDriver {
         );
         let is_wanted = move |step: &StepName| !shared.breakpoints().at(step, &root).is_empty();
         stop_before_skipped(session, Box::new(is_wanted));
+        if !self.takes_edits {
+            take_edits_by_word(session);
+        }
         let commands = self.commands.lock();
         let commands = commands.unwrap_or_else(PoisonError::into_inner);
         let mut agreed: Option<WorkflowAdditions> = None;
@@ -395,7 +404,9 @@ pub fn run(launched: LaunchedRun, driver: ClientDriver, drives: bool, shared: &S
 /// Continues a run that another process has left, to its end.
 pub fn run_continued(continued: ContinuedRun, driver: &ClientDriver, shared: &SharedJob) {
     let masks = continued.process.masks.clone();
-    let opened = continued.taken.open(continued.process, continued.keep);
+    let opened = continued
+        .taken
+        .open(continued.process, (POINTS, continued.keep));
     let code = match opened {
         Ok((mut session, notes, close)) => {
             shared.client.say(&masks.apply(&notes.join(" ")));

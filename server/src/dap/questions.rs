@@ -3,7 +3,8 @@
 use dapts::{
     CancelArguments, DataBreakpointAccessType, DataBreakpointInfoArguments,
     DataBreakpointInfoResponse, EvaluateArguments, EvaluateArgumentsContext,
-    SetExpressionArguments, SetVariableArguments, SourceArguments,
+    SetExpressionArguments, SetVariableArguments, SourceArguments, VariablesArguments,
+    VariablesArgumentsFilter,
 };
 use serde::Deserialize;
 
@@ -25,6 +26,7 @@ pub fn ask(server: &DapServer, request: &DapRequest) {
         "setVariable" => set_variable(server, request),
         "setExpression" => set_expression(request),
         "source" => source(server, request),
+        "variables" => scope(request),
         _ => changes(server, request),
     };
     let reason = match asked {
@@ -138,6 +140,35 @@ fn changes(server: &DapServer, request: &DapRequest) -> Result<JobQuestion, Stri
     Ok(JobQuestion::Changes {
         request: request.number,
         point,
+    })
+}
+
+/// The first of the variables that a client wants, and their number; 0 means all.
+pub fn range_of(wanted: &VariablesArguments) -> (usize, usize) {
+    let at =
+        |number: Option<u64>| usize::try_from(number.unwrap_or_default()).unwrap_or(usize::MAX);
+    (at(wanted.start), at(wanted.count))
+}
+
+/// True for a request for values that the job has not given yet.
+pub fn wants_asked(server: &DapServer, request: &DapRequest) -> bool {
+    let wanted = request.read::<VariablesArguments>().ok();
+    let named = wanted.filter(|wanted| wanted.filter != Some(VariablesArgumentsFilter::Indexed));
+    let asked = named.and_then(|wanted| {
+        let known = server.shared.variables();
+        known.asked(wanted.variables_reference)
+    });
+    asked.is_some()
+}
+
+fn scope(request: &DapRequest) -> Result<JobQuestion, String> {
+    let wanted: VariablesArguments = request.read()?;
+    let (start, count) = range_of(&wanted);
+    Ok(JobQuestion::Scope {
+        request: request.number,
+        reference: wanted.variables_reference,
+        start,
+        count,
     })
 }
 

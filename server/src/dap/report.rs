@@ -33,6 +33,8 @@ pub struct ClientReport {
     last_thread: u64,
     /// Steps that run, the inner one last. One that is left out never begins.
     begun: Vec<(Vec<usize>, StepPart)>,
+    /// Checkpoints of steps that have begun, by their paths, and attempts.
+    checkpoints: BTreeMap<Vec<usize>, (usize, u32)>,
     shown: usize,
     left_out: usize,
     /// Groups of the step that are open; true for those of which the client has the beginning.
@@ -49,6 +51,7 @@ impl ClientReport {
             threads: BTreeMap::new(),
             last_thread: JOB_THREAD,
             begun: Vec::new(),
+            checkpoints: BTreeMap::new(),
             shown: 0,
             left_out: 0,
             groups: Vec::new(),
@@ -148,6 +151,10 @@ impl RunReport for ClientReport {
         self.bound(text, place, Some(OutputEventGroup::Start));
     }
 
+    fn checkpoint_made(&mut self, step: &StepName, place: usize, attempt: u32) {
+        self.checkpoints.insert(step.path.clone(), (place, attempt));
+    }
+
     fn output(&mut self, stream: Stream, text: &[u8]) {
         let category = match stream {
             Stream::Stdout => OutputEventCategory::Stdout,
@@ -225,10 +232,12 @@ impl RunReport for ClientReport {
             let text = format!("{}: {outcome}{reason}\n", step.name);
             self.bound(text, Some((&file, step.line)), None);
         }
+        let (checkpoint, attempt) = self.checkpoints.remove(&step.path).unzip();
         self.client.event(
             "backstitchStep",
             &json!({
-                "path": step.path, "id": step.id, "name": step.name,
+                "path": step.path, "index": step.path.last(), "id": step.id, "name": step.name,
+                "attempt": attempt, "checkpoint": checkpoint,
                 "outcome": outcome, "conclusion": end.conclusion.as_str(), "ms": end.milliseconds, "reason": end.reason,
             }),
         );

@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 
 use dapts::{
     BreakpointLocation, BreakpointLocationsArguments, DisconnectArguments, ExceptionBreakMode,
-    ExceptionDetails, ExceptionInfoResponse, InitializeRequestArguments, ScopesArguments,
-    SetBreakpointsArguments, SetDataBreakpointsArguments, SetExceptionBreakpointsArguments,
-    SetFunctionBreakpointsArguments, Source, StackFrame, StackFramePresentationHint,
-    StackTraceArguments, Thread, VariablesArguments, VariablesArgumentsFilter,
+    ExceptionDetails, ExceptionInfoResponse, InitializeRequestArguments,
+    InitializeRequestArgumentsPathFormat, ScopesArguments, SetBreakpointsArguments,
+    SetDataBreakpointsArguments, SetExceptionBreakpointsArguments, SetFunctionBreakpointsArguments,
+    Source, StackFrame, StackFramePresentationHint, StackTraceArguments, Thread,
+    VariablesArguments, VariablesArgumentsFilter,
 };
 use serde_json::{Value, json};
 
@@ -22,7 +23,7 @@ use super::launch::{AttachArguments, LaunchArguments};
 use super::machine::MachineCommand;
 use super::movement::{go, goto_targets, pause};
 use super::paths::path_of;
-use super::questions::{ask, cancel, data_info};
+use super::questions::{ask, cancel, data_info, range_of, wants_asked};
 use super::request::{DapBody, DapRequest, body};
 use super::server::{DapServer, JobStart};
 use super::shared::{JOB_THREAD, JobPhase, QueuedKind};
@@ -81,11 +82,13 @@ fn answer(server: &mut DapServer, request: &DapRequest) -> bool {
         return true;
     }
     let client = server.client.clone();
+    client.paths().learn(&request.arguments);
     match command.as_str() {
         // these answer by themselves: an event follows, or the job has the answer
         "evaluate" | "setVariable" | "setExpression" | "source" | "backstitchChanges" => {
             ask(server, request);
         }
+        "variables" if wants_asked(server, request) => ask(server, request),
         "continue" | "next" | "stepIn" | "stepOut" | "stepBack" | "reverseContinue" | "goto"
         | "restart" | "restartFrame" => go(server, request),
         "terminate" => terminate(server, request),
@@ -182,6 +185,8 @@ fn initialize(server: &mut DapServer, request: &DapRequest) -> DapBody {
     server.client.named(wanted.client_id.as_deref());
     server.first_line = u32::from(wanted.lines_start_at1.unwrap_or(true));
     server.first_column = usize::from(wanted.columns_start_at1.unwrap_or(true));
+    let are_uris = wanted.path_format == Some(InitializeRequestArgumentsPathFormat::Uri);
+    server.client.paths().are_uris = are_uris;
     let opens_terminals = wanted.supports_run_in_terminal_request == Some(true);
     server.client.may_open_terminals(opens_terminals);
     let shows_progress = wanted.supports_progress_reporting == Some(true);
@@ -341,15 +346,14 @@ fn loaded_sources(server: &DapServer) -> DapBody {
 
 fn variables(server: &DapServer, request: &DapRequest) -> DapBody {
     let wanted: VariablesArguments = request.read()?;
-    let at =
-        |number: Option<u64>| usize::try_from(number.unwrap_or_default()).unwrap_or(usize::MAX);
     // all parts have names
     if wanted.filter == Some(VariablesArgumentsFilter::Indexed) {
         return body(json!({"variables": []}));
     }
     let reference = wanted.variables_reference;
+    let (start, count) = range_of(&wanted);
     let mut known = server.shared.variables();
-    let parts = known.parts(reference, at(wanted.start), at(wanted.count));
+    let parts = known.parts(reference, start, count);
     let parts = parts.ok_or_else(|| format!("The reference {reference} is of an earlier stop."))?;
     body(json!({"variables": parts}))
 }

@@ -115,7 +115,8 @@ impl DapServer {
             commands: Mutex::new(received),
             job: String::new(),
             place: (PathBuf::new(), 1),
-            keep: 0,
+            choice: None,
+            takes_edits: true,
             stop_on_entry: true,
             stop_at_end: false,
             unseen: Mutex::default(),
@@ -139,7 +140,8 @@ impl DapServer {
                 let view = JobView::of_job(launched.job.clone(), launched.place.clone());
                 self.shared.publish(view);
                 driver.place = launched.place.clone();
-                driver.keep = launched.config.kept_points();
+                driver.choice = Some(launched.choice.clone());
+                driver.takes_edits = launched.takes_edits;
                 let drives = stops || !arguments.no_debug;
                 Box::new(move || machine::run(*launched, driver, drives, &shared))
             }
@@ -206,8 +208,8 @@ impl DapServer {
     pub fn ask(&self, asked: JobQuestion) -> bool {
         let takes = match asked.effect() {
             LineEffect::Runs | LineEffect::Moves => self.shared.takes(QueuedKind::Move),
-            LineEffect::Stays if asked.may_change() => self.shared.takes(QueuedKind::Ask),
-            LineEffect::Stays => self.shared.answers(),
+            LineEffect::Stays => self.shared.takes(QueuedKind::Ask),
+            LineEffect::Reads => self.shared.answers(),
         };
         takes && self.send(MachineCommand::Ask(asked))
     }

@@ -1,5 +1,6 @@
 //! Variables of a stop: references to values of its frames. They hold until the next stop.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use dapts::{
@@ -8,7 +9,7 @@ use dapts::{
 };
 use serde_json::Value;
 
-use super::view::JobView;
+use super::view::{AskedScope, JobView};
 
 /// Values that a client has asked for.
 #[derive(Debug, Default)]
@@ -19,6 +20,8 @@ pub struct JobVariables {
     known: Vec<ValuePlace>,
     /// Results of evaluations that have parts.
     results: Vec<Value>,
+    /// Values that the job has given since, by the places of their frames and scopes.
+    given: HashMap<(usize, usize), Value>,
 }
 
 /// A value in a view.
@@ -43,11 +46,34 @@ impl JobVariables {
         self.earlier += self.known.len();
         self.known.clear();
         self.results.clear();
+        self.given.clear();
     }
 
     /// New values at the same stop. References stay: a client may not hear that the values have changed.
     pub fn refresh(&mut self, view: Arc<JobView>) {
         self.view = view;
+        self.given.clear();
+    }
+
+    /// The values that a reference leads to, if the job has not given them yet.
+    pub fn asked(&self, reference: u32) -> Option<AskedScope> {
+        let (frame, scope) = self.scope_of(reference)?;
+        let asked = self.view.frames.get(frame)?.scopes.get(scope)?.asked?;
+        (!self.given.contains_key(&(frame, scope))).then_some(asked)
+    }
+
+    /// Keeps values that the job has given.
+    pub fn give(&mut self, reference: u32, values: Value) {
+        if let Some(place) = self.scope_of(reference) {
+            self.given.insert(place, values);
+        }
+    }
+
+    fn scope_of(&self, reference: u32) -> Option<(usize, usize)> {
+        match self.known(reference)?.root {
+            ValueRoot::Scope(frame, scope) => Some((frame, scope)),
+            ValueRoot::Result(_) => None,
+        }
     }
 
     pub fn scopes(&mut self, frame: u64) -> Option<Vec<Scope>> {
@@ -67,7 +93,10 @@ impl JobVariables {
                 indexed_variables: None,
                 line: None,
                 name: scope.name.clone(),
-                named_variables: u32::try_from(len(&scope.values)).ok(),
+                named_variables: match scope.asked {
+                    Some(_) => None,
+                    None => u32::try_from(len(&scope.values)).ok(),
+                },
                 presentation_hint: (number == 0).then_some(ScopePresentationHint::Locals),
                 source: None,
                 variables_reference: reference,
@@ -197,8 +226,9 @@ impl JobVariables {
             .frames
             .get(*frame)
             .filter(|frame| !frame.has_run)?;
-        let name = &frame.scopes.get(*scope)?.name;
-        if name == "Step" || name == "PATH" {
+        let scope = frame.scopes.get(*scope)?;
+        let name = &scope.name;
+        if scope.asked.is_some() || name == "Step" || name == "PATH" {
             return None;
         }
         let keys = place.keys.iter().map(|key| {
@@ -226,9 +256,10 @@ impl JobVariables {
 
     fn value(&self, place: &ValuePlace) -> Option<&Value> {
         let mut value = match &place.root {
-            ValueRoot::Scope(frame, scope) => {
-                &self.view.frames.get(*frame)?.scopes.get(*scope)?.values
-            }
+            ValueRoot::Scope(frame, scope) => match self.given.get(&(*frame, *scope)) {
+                Some(values) => values,
+                None => &self.view.frames.get(*frame)?.scopes.get(*scope)?.values,
+            },
             ValueRoot::Result(number) => self.results.get(*number)?,
         };
         for key in &place.keys {

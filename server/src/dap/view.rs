@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use backstitch_job::report::{StepName, StepPart};
 use backstitch_job::run::{StandingJob, plain_name};
-use backstitch_job::session::{JobSession, StopPlace, value_text};
+use backstitch_job::session::{JobSession, LEFT_OUT, StopPlace, value_text};
 use backstitch_job::template::schema::TemplateSchema;
+use backstitch_job::workflow::StepAction;
 use serde_json::{Map, Value, json};
 
 use super::failures::StopFailure;
@@ -13,6 +14,9 @@ use crate::jobs::words;
 
 /// Contexts that a view has first.
 const FIRST_CONTEXTS: [&str; 5] = ["env", "steps", "inputs", "matrix", "needs"];
+
+/// The name of the scope of files that a step changed.
+const CHANGED_FILES: &str = "Changed files";
 
 /// The id of the first frame of the first stop. Ids are never used twice: one of an earlier stop is not that of another frame.
 const FIRST_FRAME: u64 = 1;
@@ -62,6 +66,34 @@ pub struct FrameView {
 pub struct ScopeView {
     pub name: String,
     pub values: Value,
+    /// Values that the job gives once a client wants them: they take longer.
+    pub asked: Option<AskedScope>,
+}
+
+/// Values that are not in a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskedScope {
+    /// Files that a step changed: the one of a checkpoint, or the last one.
+    Changes(Option<usize>),
+    /// Processes of steps.
+    Processes,
+}
+
+impl ScopeView {
+    fn of(name: &str, values: Value) -> ScopeView {
+        ScopeView {
+            name: name.to_owned(),
+            values,
+            asked: None,
+        }
+    }
+
+    fn asked(name: &str, asked: AskedScope) -> ScopeView {
+        ScopeView {
+            asked: Some(asked),
+            ..ScopeView::of(name, Value::Null)
+        }
+    }
 }
 
 impl JobView {
@@ -250,11 +282,14 @@ fn add_ended(session: &JobSession, root: &Path, frames: &mut Vec<FrameView>) {
         let mut state = point.live.canonical();
         state["steps"] = point.live.results_here(&state);
         let values = ["env", "path", "steps"].map(|key| (key, masked(session.job(), &state[key])));
-        let scopes = values.map(|(key, values)| ScopeView {
-            name: scope_name(key).to_owned(),
-            values,
-        });
+        let scopes = values.map(|(key, values)| ScopeView::of(scope_name(key), values));
+        let mut scopes = Vec::from(scopes);
+        if point.attempt != LEFT_OUT {
+            let changes = AskedScope::Changes(Some(place));
+            scopes.push(ScopeView::asked(CHANGED_FILES, changes));
+        }
         let attempt = match point.attempt {
+            LEFT_OUT => ", left out".to_owned(),
             1 => String::new(),
             attempt => format!(", attempt {attempt}"),
         };
@@ -269,7 +304,7 @@ fn add_ended(session: &JobSession, root: &Path, frames: &mut Vec<FrameView>) {
             point: Some(place),
             has_run: true,
             is_job: false,
-            scopes: scopes.into(),
+            scopes,
         });
     }
 }
@@ -282,10 +317,7 @@ fn point_of(session: &JobSession, step: &StepName) -> Option<usize> {
 
 /// Values at the place where the job stands.
 fn scopes(session: &mut JobSession) -> Vec<ScopeView> {
-    let mut all = vec![ScopeView {
-        name: "Step".to_owned(),
-        values: step_values(session),
-    }];
+    let mut all = vec![ScopeView::of("Step", step_values(session))];
     let mut contexts = TemplateSchema::of_steps().contexts.clone();
     // those that are looked at and set most often come first
     let place = |name: &&str| FIRST_CONTEXTS.iter().position(|first| first == name);
@@ -297,27 +329,47 @@ fn scopes(session: &mut JobSession) -> Vec<ScopeView> {
         if name == "secrets" {
             hide(&mut values);
         }
-        all.push(ScopeView {
-            name: scope_name(name).to_owned(),
-            values: masked(session.job(), &values),
-        });
+        all.push(ScopeView::of(
+            scope_name(name),
+            masked(session.job(), &values),
+        ));
         if name == "env" {
             let path = session.job().state().path.clone();
-            all.push(ScopeView {
-                name: scope_name("path").to_owned(),
-                values: masked(session.job(), &json!(path)),
-            });
+            all.push(ScopeView::of(
+                scope_name("path"),
+                masked(session.job(), &json!(path)),
+            ));
         }
     }
+    if !session.attempts().all().is_empty() {
+        all.push(ScopeView::asked(CHANGED_FILES, AskedScope::Changes(None)));
+        all.push(ScopeView::asked("Processes", AskedScope::Processes));
+    }
     all
+}
+
+/// Processes of steps that run or are frozen, by their numbers.
+pub fn process_values(session: &JobSession) -> Value {
+    let all = session.job().processes().into_iter();
+    let all = all.map(|process| (process.pid.to_string(), json!(process.command)));
+    masked(session.job(), &all.collect::<Map<_, _>>().into())
 }
 
 /// The step where the job stands: its condition, and its script or action.
 fn step_values(session: &JobSession) -> Value {
     let mut values = Map::new();
+    let name = match session.stop() {
+        StopPlace::Before(step) => Some(&step.name),
+        StopPlace::Failed(name, _) => Some(name),
+        StopPlace::Frozen(frozen) => Some(&frozen.name),
+        StopPlace::End => None,
+    };
+    if let Some(name) = name {
+        values.insert("name".to_owned(), json!(name.name));
+        values.insert("id".to_owned(), json!(name.id));
+    }
     match session.stop() {
         StopPlace::Before(step) => {
-            values.insert("id".to_owned(), json!(step.name.id));
             values.insert("if".to_owned(), json!(step.step.condition));
             let holds = match &step.holds {
                 Ok(holds) => json!(holds),
@@ -330,23 +382,19 @@ fn step_values(session: &JobSession) -> Value {
                 Some(Err(reason)) => values.insert("script".to_owned(), json!(reason)),
                 None => None,
             };
+            if let StepAction::Uses { uses, .. } = &step.step.action {
+                values.insert("uses".to_owned(), json!(uses.value));
+            }
+            if let Some(shell) = &step.shell {
+                values.insert("shell".to_owned(), json!(shell.command));
+                values.insert("directory".to_owned(), json!(shell.directory));
+            }
         }
-        StopPlace::Failed(name, end) => {
-            values.insert("id".to_owned(), json!(name.id));
+        StopPlace::Failed(_, end) => {
             values.insert("reason".to_owned(), json!(end.reason));
             values.insert("ms".to_owned(), json!(end.milliseconds));
         }
-        StopPlace::Frozen(frozen) => {
-            values.insert("id".to_owned(), json!(frozen.name.id));
-            let processes = session
-                .job()
-                .processes()
-                .into_iter()
-                .map(|process| (process.pid.to_string(), json!(process.command)));
-            let processes: Map<String, Value> = processes.collect();
-            values.insert("processes".to_owned(), processes.into());
-        }
-        StopPlace::End => {}
+        StopPlace::Frozen(_) | StopPlace::End => {}
     }
     values.insert(
         "checkpoints".to_owned(),

@@ -66,15 +66,13 @@ fn j10_helper_servers_are_reached() {
     let contained =
         job("- {name: One, run: 'true'}").replace("    steps", "    container: node:20\n    steps");
     let world = workflow(&contained);
-    let mut talk = DapTalk::launch(&world, &json!({}));
-    talk.ok("configurationDone", &json!({}));
-    assert_eq!(talk.ended(), 1);
-    let said = talk.output();
+    let mut talk = DapTalk::start(&world);
+    talk.ok("initialize", &json!({"adapterID": "backstitch-job"}));
+    let said = talk.refused("launch", &json!({"workflow": "ci.yml"}));
     assert!(
         said.contains("(Line: 5)") && said.contains("container"),
         "{said}"
     );
-    assert_eq!(talk.events("backstitchStep").count(), 0);
 }
 
 /// A job that fails beside it does not end a job that is paused (J21): one of another debugger, and one that it needs.

@@ -3,6 +3,7 @@
 mod answers;
 mod dialogues;
 mod known_failures;
+mod launching;
 mod model;
 mod nvim_dap;
 mod official;

@@ -27,7 +27,11 @@ fn s1_074_the_dialogue_of_nvim_dap() {
         if let Some(request) = line.strip_prefix("> ") {
             let mut stacks = talk.all.iter().rev();
             let top = stacks.find_map(|message| message["body"]["stackFrames"][0]["id"].as_u64());
-            talk.write(&request.replace("TOP", &top.unwrap_or(0).to_string()));
+            let mut scopes = talk.all.iter().rev();
+            let first = scopes
+                .find_map(|message| message["body"]["scopes"][0]["variablesReference"].as_u64());
+            let request = request.replace("TOP", &top.unwrap_or(0).to_string());
+            talk.write(&request.replace("SCOPE", &first.unwrap_or(0).to_string()));
         } else if let Some(awaited) = line.strip_prefix("< ") {
             let awaited: Value = serde_json::from_str(awaited).expect("JSON");
             talk.awaits(&awaited);

@@ -78,7 +78,9 @@ const RESULTS: [&str; 4] = ["success", "failure", "cancelled", "skipped"];
 fn step_schema() -> Value {
     object(&json!({
         "path": {"type": "array", "items": {"type": "integer", "minimum": 0}},
-        "id": {"type": "string"}, "name": {"type": "string"}, "outcome": {"enum": RESULTS}, "conclusion": {"enum": RESULTS},
+        "index": {"type": "integer", "minimum": 0}, "id": {"type": "string"}, "name": {"type": "string"},
+        "attempt": {"type": ["integer", "null"], "minimum": 1}, "checkpoint": {"type": ["integer", "null"], "minimum": 0},
+        "outcome": {"enum": RESULTS}, "conclusion": {"enum": RESULTS},
         "ms": {"type": "integer", "minimum": 0}, "reason": {"type": ["string", "null"]},
     }))
 }

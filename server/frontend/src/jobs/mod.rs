@@ -1,6 +1,7 @@
 //! CI jobs on this machine, for several front ends: workflow files, the directory of all runs, and the runs that are kept.
 
 pub mod launch;
+mod run_call;
 pub mod words;
 
 use std::fs;

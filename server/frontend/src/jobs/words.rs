@@ -2,10 +2,14 @@
 
 use std::fmt::Write as _;
 
+use backstitch_job::place::is_runner_file;
 use backstitch_job::run::WorkflowAdditions;
-use backstitch_job::session::{Forward, JobSession, Restored, ShellEnd, gap_lines, value_text};
+use backstitch_job::session::{
+    Forward, JobSession, LEFT_OUT, Restored, ShellEnd, choice_of_points, gap_lines, value_text,
+};
 use backstitch_job::state::StepOutcome;
 
+use super::run_call::RunCall;
 use crate::file_changes::FileChange;
 use crate::render::counted;
 use crate::terminal::paint::{clock, one_line};
@@ -33,6 +37,8 @@ type StepAct = fn(&mut JobSession, &str) -> Result<StepAnswer, String>;
 /// The effect of a line on the place of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineEffect {
+    /// Nothing changes.
+    Reads,
     /// The job stays where it is. Values and files may change.
     Stays,
     /// It is elsewhere afterwards, and no step has run.
@@ -58,9 +64,6 @@ pub const CONTINUE: &str = "c";
 
 /// The word that opens a shell.
 const SHELL: &str = ":shell";
-
-/// Front of the paths that are the runner's.
-const RUNNER_FILES: &[u8] = b"temp/_";
 
 const WORDS: [StepWord; 26] = [
     StepWord {
@@ -220,7 +223,7 @@ const WORDS: [StepWord; 26] = [
         names: &[":ps"],
         argument: "",
         help: "list the processes of the frozen step, and those that steps left running",
-        effect: LineEffect::Stays,
+        effect: LineEffect::Reads,
         act: |session, _| Ok(StepAnswer::Said(processes(session))),
     },
     StepWord {
@@ -251,7 +254,7 @@ const WORDS: [StepWord; 26] = [
         names: &[":diff"],
         argument: "[STEP] [A B]",
         help: "show what a step changed, or how the files differ after two attempts of it",
-        effect: LineEffect::Stays,
+        effect: LineEffect::Reads,
         act: |session, text| diff(session, text).map(StepAnswer::Said),
     },
     StepWord {
@@ -271,14 +274,14 @@ const WORDS: [StepWord; 26] = [
         names: &[":checkpoints"],
         argument: "",
         help: "list the checkpoints, with the times at which they were made",
-        effect: LineEffect::Stays,
+        effect: LineEffect::Reads,
         act: |session, _| Ok(StepAnswer::Said(checkpoints(session))),
     },
     StepWord {
         names: &[":state"],
         argument: "",
         help: "show the state of the job, and the steps ahead, as JSON",
-        effect: LineEffect::Stays,
+        effect: LineEffect::Reads,
         act: |session, _| {
             let text = session.job().live().canonical().to_string();
             Ok(StepAnswer::Said(session.job().mask(&text)))
@@ -292,10 +295,10 @@ const WORDS: [StepWord; 26] = [
         act: |_, _| Ok(StepAnswer::Moved(None)),
     },
     StepWord {
-        names: &["h", ":help"],
+        names: &["h", "help", ":help"],
         argument: "",
         help: "list the words",
-        effect: LineEffect::Stays,
+        effect: LineEffect::Reads,
         act: |_, _| Ok(StepAnswer::Said(help())),
     },
     StepWord {
@@ -311,20 +314,27 @@ const WORDS: [StepWord; 26] = [
 pub fn effect_of(line: &str) -> LineEffect {
     let (name, _) = line.split_once(' ').unwrap_or((line, ""));
     let word = WORDS.iter().find(|word| word.names.contains(&name));
-    word.map_or(LineEffect::Stays, |word| word.effect)
+    match word {
+        Some(word) => word.effect,
+        None if line.starts_with('!') || RunCall::is_in(line) => LineEffect::Stays,
+        None => LineEffect::Reads,
+    }
 }
 
 /// True for a line that is neither a word nor a command.
 pub fn is_expression(line: &str) -> bool {
     let (name, _) = line.split_once(' ').unwrap_or((line, ""));
     let is_word = WORDS.iter().any(|word| word.names.contains(&name));
-    !is_word && !line.starts_with(['!', ':'])
+    !is_word && !line.starts_with(['!', ':']) && !RunCall::is_in(line)
 }
 
 /// Does what a line says.
 pub fn execute(session: &mut JobSession, line: &str) -> Result<StepAnswer, String> {
     if let Some(command) = line.strip_prefix('!') {
         return shell(session, command);
+    }
+    if RunCall::is_in(line) {
+        return shell(session, &RunCall::read(line)?.command());
     }
     let (name, argument) = line.split_once(' ').unwrap_or((line, ""));
     let word = WORDS.iter().find(|word| word.names.contains(&name));
@@ -413,10 +423,10 @@ fn checkpoints(session: &JobSession) -> String {
     let points = session.points();
     let lines = points.all().iter().enumerate().map(|(place, point)| {
         let here = points.is_at_last() && place + 1 == points.all().len();
-        let attempt = if point.attempt > 1 {
-            format!("  attempt {}", point.attempt)
-        } else {
-            String::new()
+        let attempt = match point.attempt {
+            LEFT_OUT => "  left out".to_owned(),
+            1 => String::new(),
+            attempt => format!("  attempt {attempt}"),
         };
         let mark = if here { "■" } else { " " };
         let time = clock(point.created);
@@ -428,7 +438,8 @@ fn checkpoints(session: &JobSession) -> String {
     let lines: Vec<String> = lines.collect();
     if lines.is_empty() {
         return if session.points().has_passed() {
-            "There are no checkpoints: none of the steps that ran is one of --points.".to_owned()
+            let name = choice_of_points(session).name;
+            format!("There are no checkpoints: none of the steps that ran is one of {name}.")
         } else {
             "There are no checkpoints: no step has run.".to_owned()
         };
@@ -490,7 +501,7 @@ fn diff(session: &JobSession, text: &str) -> Result<String, String> {
     for delta in engine.comparer().compare(from, to).map_err(said)? {
         let change = FileChange::load(engine, &delta).map_err(said)?;
         // the step did not make the files of the runner
-        if !change.path.starts_with(RUNNER_FILES) {
+        if !is_runner_file(&String::from_utf8_lossy(&change.path)) {
             // it is read, and not applied
             let patch = if change.is_binary() {
                 change.words()
@@ -577,8 +588,10 @@ mod tests {
             (":goto two", LineEffect::Moves),
             (":env A=n", LineEffect::Stays),
             ("!n", LineEffect::Stays),
-            ("env.n", LineEffect::Stays),
-            ("", LineEffect::Stays),
+            ("run(\"n\")", LineEffect::Stays),
+            (":diff", LineEffect::Reads),
+            ("env.n", LineEffect::Reads),
+            ("", LineEffect::Reads),
         ] {
             assert_eq!(effect_of(line), effect, "{line}");
         }

@@ -202,6 +202,11 @@ fn note_owner(mut lock: &File) -> io::Result<()> {
     lock.write_all(std::process::id().to_string().as_bytes())
 }
 
+/// True for a file of the run that the runner makes for itself. `path`: below the files of the run.
+pub fn is_runner_file(path: &str) -> bool {
+    path.starts_with("temp/_") || python::is_of_environment(path)
+}
+
 /// The process that holds the lock of a run, or held it last.
 pub fn owner(dir: &Path) -> Option<u32> {
     fs::read_to_string(dir.join(LOCK)).ok()?.parse().ok()

@@ -30,6 +30,23 @@ else:
     open(final + '.none', 'w').close()
 ";
 
+/// True for a file that an environment has before packages come into it. `path`: below the files of the run.
+pub(super) fn is_of_environment(path: &str) -> bool {
+    let (top, rest) = path.split_once('/').unwrap_or((path, ""));
+    let (name, mark) = top.split_once(['.']).map_or((top, ""), |(name, _)| {
+        (name, top.rsplit('.').next().unwrap_or_default())
+    });
+    if name != "python" && name != "python3" {
+        return false;
+    }
+    let program = rest.strip_prefix("bin/").unwrap_or_default();
+    let is_program = program.to_ascii_lowercase().starts_with("activate")
+        || program.trim_end_matches(|one: char| one.is_ascii_digit() || one == '.') == "python";
+    mark == "none" && rest.is_empty()
+        || is_program
+        || matches!(rest, "pyvenv.cfg" | ".gitignore" | "lib64")
+}
+
 /// An interpreter of the user that has a shim.
 struct Interpreter {
     name: String,

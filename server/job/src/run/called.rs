@@ -32,6 +32,19 @@ impl WorkflowSetup {
         }
     }
 
+    /// The path of the workflow that a job calls, in this repository.
+    pub(super) fn path_of_call<'c>(&self, call: &'c CallBody) -> Result<&'c str, String> {
+        let (file, line) = (&self.workflow.file, call.uses.range.start.line);
+        let uses = &call.uses.value;
+        let local = uses.strip_prefix("./").or_else(|| uses.strip_prefix("$/"));
+        local.ok_or_else(|| {
+            format!(
+                "{file} (Line: {line}): the workflow '{uses}' is in another repository, and those are not supported here. Copy it into \
+                 .github/workflows, or run this job on GitHub."
+            )
+        })
+    }
+
     /// The workflow that a job calls, with its inputs and secrets.
     pub(super) fn called(
         &self,
@@ -40,18 +53,7 @@ impl WorkflowSetup {
         depth: usize,
     ) -> Result<WorkflowSetup, String> {
         let (file, line) = (&self.workflow.file, call.uses.range.start.line);
-        let local = call
-            .uses
-            .value
-            .strip_prefix("./")
-            .or_else(|| call.uses.value.strip_prefix("$/"));
-        let Some(path) = local else {
-            return Err(format!(
-                "{file} (Line: {line}): the workflow '{}' is in another repository, and those are not supported here. Copy it into \
-                 .github/workflows, or run this job on GitHub.",
-                call.uses.value
-            ));
-        };
+        let path = self.path_of_call(call)?;
         if depth >= MAX_CALLS {
             return Err(format!(
                 "{file} (Line: {line}): workflows call one another more than {MAX_CALLS} deep."

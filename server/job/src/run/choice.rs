@@ -36,6 +36,28 @@ impl Combinations {
 }
 
 impl WorkflowSetup {
+    /// The sentence about the chosen job, if it is known before anything runs that it cannot run here.
+    pub fn check_job(&self) -> Result<(), String> {
+        let chosen = self.job.as_ref();
+        let mut jobs = self.workflow.jobs.iter();
+        let Some(job) = jobs.find(|job| chosen == Some(&job.id.value)) else {
+            return Ok(());
+        };
+        let mut facts = self.facts(job, &self.needs_of_step_alone());
+        match &job.body {
+            Body::Call(call) => self.path_of_call(call).map(drop),
+            Body::Steps(body) => {
+                // a matrix of outputs is not known yet
+                if let Ok(combinations) = self.combinations(job, &facts)
+                    && let [(_, combination), ..] = combinations.chosen.as_slice()
+                {
+                    facts.matrix = Some(combination.values.clone());
+                }
+                self.refusal(body, &facts)
+            }
+        }
+    }
+
     /// The sentence about a job that cannot run here.
     pub(super) fn refusal(&self, body: &StepsBody, facts: &JobFacts) -> Result<(), String> {
         let file = &self.workflow.file;
@@ -58,8 +80,9 @@ impl WorkflowSetup {
             && !self.any_system
         {
             return Err(format!(
-                "{file} (Line: {line}): the job runs on '{other}', and this machine is {}. --any-system runs it here all the same.",
-                system()
+                "{file} (Line: {line}): the job runs on '{other}', and this machine is {}. {} runs it here all the same.",
+                system(),
+                self.names.any_system
             ));
         }
         Ok(())
@@ -233,9 +256,10 @@ impl WorkflowSetup {
             let known: Vec<String> = all.iter().take(MAX_LISTED).map(text).collect();
             let more = if all.len() > known.len() { "; …" } else { "" };
             return Err(place(format!(
-                "no combination of the matrix has {}. There are: {}{more}. Name one by --matrix KEY=VALUE.",
+                "no combination of the matrix has {}. There are: {}{more}. Name one by {}.",
                 wanted.join(", "),
-                known.join("; ")
+                known.join("; "),
+                self.names.matrix
             )));
         };
         let chosen = vec![(place_of, combination.clone())];

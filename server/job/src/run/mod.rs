@@ -45,9 +45,10 @@ pub use listing::{JobListing, LineText, MatrixListing, WorkflowListing};
 pub use live::{LiveJob, LiveStop, evaluate_at};
 pub use open::ReachedOut;
 pub use pending::PendingStep;
-pub use standing::{ShellOf, ShellProgram, ShellRan, StandingJob, StepsAhead};
+pub use script::StepShell;
+pub use standing::{ShellOf, ShellProgram, ShellRan, StandingJob, StepsAhead, tell_checkpoint};
 pub use tool_versions::ToolVersions;
 pub use uses::{
     ActionSources, FoundAction, MissingActions, RemoteAction, UsesText, action_file, read_action,
 };
-pub use whole::{JobDriver, WorkflowEnd, WorkflowSetup, digest};
+pub use whole::{ChoiceNames, JobDriver, WorkflowEnd, WorkflowSetup, digest};

@@ -8,6 +8,7 @@ use super::condition::holds;
 use super::frame::Frame;
 use super::job::{JobRun, is_chosen};
 use super::open::OpenStep;
+use super::script::{StepShell, step_shell};
 use super::standing::StandingJob;
 use super::step::close_skipped;
 use super::uses::UsesText;
@@ -22,6 +23,8 @@ pub struct PendingStep {
     pub holds: Result<bool, String>,
     /// The script of a `run` step with the values of now. Err: the reason why it has none.
     pub script: Option<Result<String, String>>,
+    /// The shell and the directory of a `run` step. None: its action has none, or the script's reason holds for them, too.
+    pub shell: Option<StepShell>,
     /// Its action, if that is not on this machine.
     pub absent_action: Option<String>,
 }
@@ -72,6 +75,7 @@ impl StandingJob {
             step: open.step.clone(),
             holds: holds(&post.condition, &self.run.at_step(&open)),
             script: None,
+            shell: None,
             absent_action: None,
         })
     }
@@ -84,6 +88,7 @@ impl StandingJob {
         let holds = error.map_or_else(|| holds(&step.condition, &self.run.at_step(&open)), Err);
         PendingStep {
             script: self.run.script_of(&open),
+            shell: step_shell(&self.run, &open),
             absent_action: self.run.absent_action(step),
             name: open.name,
             step: step.clone(),

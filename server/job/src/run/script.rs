@@ -1,18 +1,26 @@
 //! `run` steps: the script's file, and the shell that runs it.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::expr::Value;
 use crate::place::reach::reaching;
 use crate::step::StepProgram;
 use crate::step::shell::{ScriptShell, find_program};
 use crate::template::{ExpandError, TemplateToken, expand, expand_text};
-use crate::workflow::Defaults;
+use crate::workflow::{Defaults, StepAction};
 
 use super::environment::Layers;
 use super::job::JobRun;
 use super::open::{OpenStep, Prepared, Ran, ReachedOut};
+
+/// The shell of a `run` step, as it would start now.
+#[derive(Clone, Debug)]
+pub struct StepShell {
+    /// Its command line, with `{0}` for the script.
+    pub command: String,
+    pub directory: PathBuf,
+}
 
 impl JobRun {
     pub(super) fn run_script(
@@ -120,6 +128,29 @@ impl JobRun {
         }
         Ok(None)
     }
+}
+
+/// The shell of a `run` step, and its directory. None: it has none, or they are not known.
+pub(super) fn step_shell(run: &JobRun, open: &OpenStep) -> Option<StepShell> {
+    let StepAction::Run {
+        shell,
+        working_directory,
+        ..
+    } = &open.step.action
+    else {
+        return None;
+    };
+    let shell = run.shell_of(open, shell.as_ref()).ok()?;
+    let directory = run.directory_of(open, working_directory.as_ref()).ok()?;
+    let workspace = &run.setup.place.workspace;
+    let directory = workspace.join(directory.unwrap_or_default());
+    let path = run.layers(open, &[], &run.command_files(open)).path();
+    let has_bash = find_program("bash", &path, &directory).is_some();
+    let shell = ScriptShell::of(shell.as_deref(), has_bash).ok()?;
+    Some(StepShell {
+        command: shell.shown(),
+        directory,
+    })
 }
 
 fn prepare(

@@ -319,6 +319,11 @@ impl StandingJob {
 }
 
 /// Err: no program can have this variable.
+/// Tells the report of a job that a step has a checkpoint.
+pub fn tell_checkpoint(job: &StandingJob, step: &StepName, place: usize, attempt: u32) {
+    job.run.report().checkpoint_made(step, place, attempt);
+}
+
 fn check_variable(name: &str, value: &str) -> Result<(), String> {
     if name.trim().is_empty() {
         return Err("The variable has no name.".to_owned());

@@ -55,6 +55,8 @@ pub struct WorkflowSetup {
     pub matrix: Vec<(String, String)>,
     /// Jobs for other systems run here, too.
     pub any_system: bool,
+    /// Names of choices as the user writes them.
+    pub names: ChoiceNames,
     pub options: RunOptions,
     pub supervisor: SupervisorCommand,
     pub masks: Masks,
@@ -64,6 +66,15 @@ pub struct WorkflowSetup {
     pub driver: Option<Arc<dyn JobDriver>>,
     /// Directories with artifacts of the jobs that have run.
     pub artifacts: Arc<Mutex<Vec<PathBuf>>>,
+}
+
+/// Names of choices, which errors tell.
+#[derive(Clone, Copy, Debug)]
+pub struct ChoiceNames {
+    pub any_system: &'static str,
+    pub matrix: &'static str,
+    /// Steps that have checkpoints.
+    pub points: &'static str,
 }
 
 /// Steps through a job.
@@ -392,7 +403,7 @@ impl WorkflowSetup {
         })
     }
 
-    fn facts(&self, job: &WorkflowJob, needs: &Needs) -> JobFacts {
+    pub(super) fn facts(&self, job: &WorkflowJob, needs: &Needs) -> JobFacts {
         let own: Needs = job
             .needs
             .iter()

@@ -13,7 +13,7 @@ impl JobSession {
         if matches!(self.stop, StopPlace::Frozen(_)) {
             return Err("A step is frozen: edits are taken up after its end.".to_owned());
         }
-        let has_notes = self.take_up();
+        let has_notes = take_up(self, true);
         let blind = SeenSources::blindness(&self.run);
         let is_blind = blind.is_some();
         if let Some(sentence) = blind {
@@ -25,26 +25,8 @@ impl JobSession {
     /// Takes up what the user has changed meanwhile, before a step runs. A frozen step is in the middle, and takes up nothing. True if
     /// there is something to say.
     pub(super) fn take_up(&mut self) -> bool {
-        if matches!(self.stop, StopPlace::Frozen(_)) {
-            return false;
-        }
-        let of_workflow = self.run.take_up_workflow();
-        if !of_workflow.is_empty() && matches!(self.stop, StopPlace::Before(_)) {
-            self.stand();
-        }
-        let of_sources = self.seen.take_up(&mut self.run, self.history.engine());
-        let of_sources = match of_sources {
-            Ok(TakenEdits { mut notes, files }) => {
-                notes.extend(entered_notes(&self.run, &files));
-                notes
-            }
-            Err(reason) => vec![reason],
-        };
-        let has_notes = !of_workflow.is_empty() || !of_sources.is_empty();
-        for sentence in of_workflow.into_iter().chain(of_sources) {
-            self.notes.add(self.run.mask(&sentence));
-        }
-        has_notes
+        let with_files = !self.waits_for_sync;
+        take_up(self, with_files)
     }
 
     /// Parts that edits of the workflow have added, as its file has them now, and to which nobody has agreed. Steps do not run before.
@@ -60,6 +42,39 @@ impl JobSession {
     pub fn agree(&mut self, added: &WorkflowAdditions) {
         self.run.workflow().agree(added);
     }
+}
+
+/// From now on edits of the user's files are taken up by `:sync` alone. Those of the workflow are taken up as ever.
+pub fn take_edits_by_word(session: &mut JobSession) {
+    session.waits_for_sync = true;
+}
+
+fn take_up(session: &mut JobSession, with_files: bool) -> bool {
+    if matches!(session.stop, StopPlace::Frozen(_)) {
+        return false;
+    }
+    let of_workflow = session.run.take_up_workflow();
+    if !of_workflow.is_empty() && matches!(session.stop, StopPlace::Before(_)) {
+        session.stand();
+    }
+    let of_sources = if with_files {
+        let engine = session.history.engine();
+        session.seen.take_up(&mut session.run, engine)
+    } else {
+        Ok(TakenEdits::default())
+    };
+    let of_sources = match of_sources {
+        Ok(TakenEdits { mut notes, files }) => {
+            notes.extend(entered_notes(&session.run, &files));
+            notes
+        }
+        Err(reason) => vec![reason],
+    };
+    let has_notes = !of_workflow.is_empty() || !of_sources.is_empty();
+    for sentence in of_workflow.into_iter().chain(of_sources) {
+        session.notes.add(session.run.mask(&sentence));
+    }
+    has_notes
 }
 
 /// Refuses to run steps that nobody knows.

@@ -3,14 +3,14 @@
 use std::time::Instant;
 
 use crate::report::{StepEnd, StepName};
-use crate::run::{PendingStep, StepsAhead};
+use crate::run::{PendingStep, StepsAhead, plain_name, tell_checkpoint};
 use crate::state::StepOutcome;
 
 use super::by_hand::set_again;
 use super::edits::check_agreed;
-use super::history::micros_now;
+use super::history::{RecordedFiles, micros_now};
 use super::kept::RunWork;
-use super::points::JobPoint;
+use super::points::{JobPoint, LEFT_OUT};
 use super::restore::Restored;
 use super::wanted::WantedStep;
 use super::{JobSession, StopPlace};
@@ -126,26 +126,14 @@ impl JobSession {
         (self.undo, self.cut) = (None, Vec::new());
         self.by_hand.clear();
         self.shell_directory = None;
-        let (programs, ended) = self.run.counts();
-        let run = &mut self.run;
-        let mut evaluate = |text: &str| run.evaluate_pending(text);
-        if !self.choice.has_point(&step.name, &mut evaluate)? {
+        if !has_point(self, step)? {
             self.points.commit_without(&step.name.name);
             return self.save(&RunWork::WithoutPoint(step.name.name.clone()));
         }
         let files = self.history.present()?;
         let node = files.node();
         let attempt = self.attempts.next(&step.name, self.points.all());
-        self.points.commit(JobPoint {
-            step: step.name.clone(),
-            files,
-            live: self.run.live(),
-            created: micros_now(),
-            programs,
-            ended,
-            at: Instant::now(),
-            attempt,
-        });
+        add_point(self, step, files, attempt);
         for removed in self.points.keep(self.choice.keep) {
             self.log(&format!(
                 "removed checkpoint before '{}': jobs.keep is {}",
@@ -155,6 +143,7 @@ impl JobSession {
         let state = self.run.state();
         let (env, path) = (state.env.len(), state.path.len());
         let place = self.points.all().len() - 1;
+        tell_checkpoint(&self.run, &step.name, place, attempt);
         self.log(&format!(
             "checkpoint [{place}] before '{}': {env} variables, {path} directories of PATH, files {node}",
             step.name.name
@@ -213,7 +202,7 @@ impl JobSession {
 
     /// Goes back before the last step, to run it once more.
     pub fn before_again(&mut self) -> Result<Restored, String> {
-        self.points.check_last()?;
+        self.points.check_last(&self.choice)?;
         check_agreed(self)?;
         self.back(1)
     }
@@ -221,7 +210,7 @@ impl JobSession {
     /// Runs the last step once more, with the files as they are now, and what the person has set since. All else is as at its first
     /// start.
     pub fn retry(&mut self) -> Result<(), String> {
-        self.points.check_last()?;
+        self.points.check_last(&self.choice)?;
         check_agreed(self)?;
         let place = self.points.back(1, self.stop.depth());
         let place = place.ok_or_else(|| "No step has run, so none can be run again.".to_owned())?;
@@ -257,15 +246,13 @@ impl JobSession {
             return Err("A step is frozen: let it continue (c), or end it (:kill), before steps are left out.".to_owned());
         }
         if let Some(count) = found {
-            let (path, _) = &ahead[count];
-            self.stood_since(self.stood_since);
-            for _ in 0..count {
-                self.run.leave_out();
-            }
-            self.stand();
+            let (path, found) = &ahead[count];
+            leave_out(self, count)?;
             if !matches!(&self.stop, StopPlace::Before(next) if next.name.path == *path) {
+                let name = plain_name(found);
+                let name = name.as_deref().unwrap_or(&found.id);
                 let sentence = format!(
-                    "{wanted} is passed over: its condition does not hold. `:outcome success` before it lets the step that failed count as one that did not."
+                    "'{name}' is passed over: its condition does not hold. `:outcome success` before it lets the step that failed count as one that did not."
                 );
                 self.notes.add(self.run.mask(&sentence));
             }
@@ -294,12 +281,7 @@ impl JobSession {
     /// Leaves the next step out, or lets the step that failed count as skipped.
     pub fn skip(&mut self) -> Result<(), String> {
         match &self.stop {
-            StopPlace::Before(_) => {
-                self.stood_since(self.stood_since);
-                self.run.leave_out();
-                self.stand();
-                Ok(())
-            }
+            StopPlace::Before(_) => leave_out(self, 1),
             StopPlace::Failed(..) => self.set_outcome(StepOutcome::Skipped),
             StopPlace::Frozen(_) => {
                 Err("A step is frozen: end it (:kill) before it is left out.".to_owned())
@@ -307,4 +289,47 @@ impl JobSession {
             StopPlace::End => Err("The job has ended: no step is left.".to_owned()),
         }
     }
+}
+
+/// True if the person wants a checkpoint before a step.
+fn has_point(session: &mut JobSession, step: &PendingStep) -> Result<bool, String> {
+    let run = &mut session.run;
+    let mut evaluate = |text: &str| run.evaluate_pending(text);
+    session.choice.has_point(&step.name, &mut evaluate)
+}
+
+/// Makes the point of a step.
+fn add_point(session: &mut JobSession, step: &PendingStep, files: RecordedFiles, attempt: u32) {
+    let (programs, ended) = session.run.counts();
+    session.points.commit(JobPoint {
+        step: step.name.clone(),
+        files,
+        live: session.run.live(),
+        created: micros_now(),
+        programs,
+        ended,
+        at: Instant::now(),
+        attempt,
+    });
+}
+
+/// Leaves out so many steps. A step back leads to before the first of them.
+fn leave_out(session: &mut JobSession, count: usize) -> Result<(), String> {
+    if let StopPlace::Before(step) = &session.stop
+        && count > 0
+    {
+        let step = (**step).clone();
+        if has_point(session, &step)? {
+            let files = session.history.record_files()?;
+            add_point(session, &step, files, LEFT_OUT);
+            (session.undo, session.cut) = (None, Vec::new());
+            session.by_hand.clear();
+        }
+    }
+    session.stood_since(session.stood_since);
+    for _ in 0..count {
+        session.run.leave_out();
+    }
+    session.stand();
+    Ok(())
 }

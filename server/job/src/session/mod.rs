@@ -37,18 +37,19 @@ use crate::run::{EarlyEnd, JobRun, KeptJob, PendingStep, StandingJob, plain_name
 pub use attempts::{StepAttempt, StepAttempts};
 pub use by_hand::{GivenContext, evaluate_before, set_given};
 use db::RunDb;
+pub use edits::take_edits_by_word;
 pub use forward::Forward;
 pub use frozen::FrozenStop;
 use history::RunHistory;
 use kept::BeforeRestore;
 pub use notes::{NoteListener, SessionNotes};
-pub use points::{JobPoint, PointChoice, PointList};
+pub use points::{JobPoint, LEFT_OUT, PointChoice, PointList};
 pub use restore::{Restored, gap_lines, restart};
 pub use resume::{CannotResume, ResumableRun, is_resumable};
 pub use shell::ShellEnd;
 use skipped::{SkippedStops, StopsBefore};
 use sources::SeenSources;
-pub use terminal::{run_terminal_shell, terminal_folder, wait_for_terminal};
+pub use terminal::{new_terminal_folder, run_terminal_shell, wait_for_terminal};
 pub use undo::UndoneRestore;
 use values::ByHand;
 
@@ -98,6 +99,8 @@ pub struct JobSession {
     notes: SessionNotes,
     by_hand: Vec<ByHand>,
     skipped_stops: SkippedStops,
+    /// Edits of the user's files are taken up by `:sync` alone.
+    waits_for_sync: bool,
     /// The directory to which the last shell command went.
     shell_directory: Option<PathBuf>,
 }
@@ -105,6 +108,11 @@ pub struct JobSession {
 /// Stops before these steps as well where they are passed over.
 pub fn stop_before_skipped(session: &mut JobSession, stops: StopsBefore) {
     session.skipped_stops = SkippedStops::of(stops);
+}
+
+/// Steps that have points.
+pub fn choice_of_points(session: &JobSession) -> &PointChoice {
+    &session.choice
 }
 
 impl JobSession {
@@ -146,6 +154,7 @@ impl JobSession {
             notes: SessionNotes::default(),
             by_hand: Vec::new(),
             skipped_stops: SkippedStops::default(),
+            waits_for_sync: false,
             shell_directory: None,
             run,
         }

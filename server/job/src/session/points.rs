@@ -29,9 +29,12 @@ pub struct JobPoint {
     pub at: Instant,
     /// Steps that had ended.
     pub ended: usize,
-    /// The number of this start of the step, from 1.
+    /// The number of this start of the step, from 1. `LEFT_OUT`: it did not run.
     pub attempt: u32,
 }
+
+/// The attempt of a step that a person left out.
+pub const LEFT_OUT: u32 = 0;
 
 impl JobPoint {
     /// Depth of the step: 1 for one of the job.
@@ -55,6 +58,8 @@ pub struct PointList {
 pub struct PointChoice {
     /// Points of steps of the job that are kept (S1-031).
     pub keep: usize,
+    /// The name of the choice as the user writes it.
+    pub name: &'static str,
     only: Vec<PointWord>,
     words: Vec<String>,
 }
@@ -70,8 +75,8 @@ enum PointWord {
 
 impl PointChoice {
     /// Steps that one of these words names: a name, an id, a pattern of either, or an expression in `${{ }}`. Without words all
-    /// steps. Err: a sentence about a word.
-    pub fn new(words: &[String], keep: usize) -> Result<PointChoice, String> {
+    /// steps. Err: a sentence about a word. `name`: the name of the choice as the user writes it.
+    pub fn new(name: &'static str, words: &[String], keep: usize) -> Result<PointChoice, String> {
         let read = |word: &String| {
             if word.trim().starts_with("${{") {
                 check_expression(word).map_err(|error| format!("{word}: {error}"))?;
@@ -82,6 +87,7 @@ impl PointChoice {
         };
         Ok(PointChoice {
             keep,
+            name,
             only: words.iter().map(read).collect::<Result<_, String>>()?,
             words: words.to_vec(),
         })
@@ -116,7 +122,7 @@ impl PointChoice {
                     pattern.is_match(&step.name) || pattern.is_match(&step.id)
                 }
                 PointWord::Expression(text) => evaluate(text)
-                    .map_err(|reason| format!("--points {text}: {reason}"))?
+                    .map_err(|reason| format!("{} {text}: {reason}", self.name))?
                     .is_truthy(),
             };
             if holds {
@@ -209,12 +215,13 @@ impl PointList {
     }
 
     /// Err: the last step has no point, so it cannot run again.
-    pub(super) fn check_last(&self) -> Result<(), String> {
+    pub(super) fn check_last(&self, choice: &PointChoice) -> Result<(), String> {
         let count = self.available().len();
         let last = self.passed.iter().rfind(|(before, _)| *before >= count);
         last.map_or(Ok(()), |(_, name)| {
             Err(format!(
-                "'{name}' has no checkpoint, so it cannot run again: --points leaves it out. Go back to an earlier step."
+                "'{name}' has no checkpoint, so it cannot run again: {} leaves it out. Go back to an earlier step.",
+                choice.name
             ))
         })
     }

@@ -112,13 +112,14 @@ impl ResumableRun {
     }
 
     /// Opens the run in this process, and finishes what was cut off. Returns the session, sentences about what was cut off, and the
-    /// end of the run's record. Err: a sentence.
+    /// end of the run's record. Err: a sentence. `points`: the name of their choice, and the number of those that are kept.
     pub fn open(
         self,
         process: RunProcess,
-        keep: usize,
+        points: (&'static str, usize),
     ) -> Result<(JobSession, Vec<String>, RunClose), String> {
-        let choice = PointChoice::new(&self.kept.stop.only, keep)?;
+        let (name, keep) = points;
+        let choice = PointChoice::new(name, &self.kept.stop.only, keep)?;
         let run = self.job.open(self.secrets, self.place, process)?;
         let close = RunClose::of(&run, self.record);
         let (session, notes) = JobSession::resume(run, self.db, self.kept, choice)?;

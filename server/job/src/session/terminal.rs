@@ -34,15 +34,22 @@ const WAIT: u64 = 30;
 /// Variables of the terminal that a shell in it has.
 const OF_TERMINAL: [&str; 2] = ["TERM", "COLORTERM"];
 
-/// The folder in which a shell and the job that waits for it find each other.
-pub fn terminal_folder(session: &JobSession) -> PathBuf {
+/// The folder in which a shell and the job that waits for it will find each other. One that a kill has left is removed: a terminal
+/// that opens before the job waits does not read its environment.
+pub fn new_terminal_folder(session: &JobSession) -> PathBuf {
+    let folder = folder_of(session);
+    let _ = fs::remove_dir_all(&folder);
+    folder
+}
+
+fn folder_of(session: &JobSession) -> PathBuf {
     let place = session.job().place();
     place.files.with_file_name("terminal")
 }
 
 /// Waits for the shell that [`run_terminal_shell`] runs elsewhere, and takes its variables up. Err: it has not begun, in a sentence.
 pub fn wait_for_terminal(session: &mut JobSession) -> Result<ShellEnd, String> {
-    let folder = terminal_folder(session);
+    let folder = folder_of(session);
     let _ = fs::remove_dir_all(&folder);
     let made = DirBuilder::new().mode(0o700).create(&folder);
     made.map_err(|error| format!("{} cannot be made: {error}.", folder.display()))?;

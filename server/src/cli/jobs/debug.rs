@@ -10,7 +10,7 @@ use backstitch_job::report::{JobEnd, JobName, StepName, StepPart};
 use backstitch_job::repository::ProjectRepository;
 use backstitch_job::run::{JobDriver, JobRun, WorkflowAdditions};
 use backstitch_job::session::{
-    Forward, JobSession, PointChoice, StopPlace, terminal_folder, wait_for_terminal,
+    Forward, JobSession, PointChoice, StopPlace, new_terminal_folder, wait_for_terminal,
 };
 use backstitch_job::state::StepOutcome;
 use backstitch_protocol::JobStop;
@@ -28,7 +28,7 @@ use crate::terminal::out::Out;
 use crate::terminal::paint::one_line;
 use crate::terminal::questions;
 
-use super::options::JobRunArgs;
+use super::options::{JobRunArgs, POINTS};
 use super::run::run_driven;
 use super::screen::{RunScreen, duration};
 use super::setting;
@@ -90,9 +90,9 @@ pub fn run_stepping(
     }
     let repository = setting::repository(global)?;
     let keep = setting::config(&repository, global).kept_points();
-    let choice = PointChoice::new(points, keep);
+    let choice = PointChoice::new(POINTS, points, keep);
     let choice = choice.map_err(|reason| {
-        CliError::usage(format!("--points {reason}")).hint(
+        CliError::usage(format!("{POINTS} {reason}")).hint(
             "write a step's name or id, a pattern such as 'test*', or an expression in ${{ }}",
         )
     })?;
@@ -182,7 +182,9 @@ impl JobDriver for Stepping {
 /// Runs a shell on this terminal. Returns its end in words.
 fn shell_here(session: &mut JobSession) -> Result<String, String> {
     let mut shell = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
-    shell.args(["job", "shell"]).arg(terminal_folder(session));
+    shell
+        .args(["job", "shell"])
+        .arg(new_terminal_folder(session));
     let mut shell = shell.spawn().map_err(|error| error.to_string())?;
     let ended = wait_for_terminal(session);
     let _ = shell.wait();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use backstitch_core::config::AbsentActions;
 use backstitch_job::builtin::CheckoutMode;
+use backstitch_job::run::ChoiceNames;
 use clap::{Args, ValueEnum};
 
 use crate::cli::choice::one_of;
@@ -25,7 +26,15 @@ const NAMES: LaunchNames = LaunchNames {
     in_place: "--in-place",
     user_home: "--user-home",
     inherit_env: "--inherit-env",
+    choices: ChoiceNames {
+        any_system: "--any-system",
+        matrix: "--matrix KEY=VALUE",
+        points: POINTS,
+    },
 };
+
+/// The option that chooses steps with checkpoints.
+pub const POINTS: &str = "--points";
 
 /// The option that names a directory of an action.
 pub const ACTION: &str = "--action";

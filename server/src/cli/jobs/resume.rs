@@ -17,6 +17,7 @@ use crate::terminal::error::{CliError, CliResult, ExitKind};
 use crate::terminal::out::Out;
 
 use super::debug::StepTalk;
+use super::options::POINTS;
 use super::run::{EndedRun, hear_signals};
 use super::screen::RunScreen;
 use super::setting;
@@ -40,7 +41,7 @@ pub fn run(named: &str, global: &GlobalArgs, out: &Out) -> CliResult<ExitCode> {
     };
     hear_signals(&process.stop, true)?;
     let ticker = Ticker::start(&screen)?;
-    let opened = taken.open(process, config.kept_points());
+    let opened = taken.open(process, (POINTS, config.kept_points()));
     let (mut session, notes, close) = opened.map_err(|reason| {
         let text = format!("the run {} does not continue: {reason}", entry.id);
         CliError::new(ExitKind::Failed, text).hint(format!(

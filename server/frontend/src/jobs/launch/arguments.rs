@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use backstitch_core::config::AbsentActions;
 use backstitch_job::builtin::CheckoutMode;
 use backstitch_job::position::WorkflowProblem;
+use backstitch_job::run::ChoiceNames;
 
 use crate::terminal::error::{CliError, ExitKind};
 
@@ -61,6 +62,8 @@ pub struct LaunchNames {
     pub in_place: &'static str,
     pub user_home: &'static str,
     pub inherit_env: &'static str,
+    /// Those of choices that a run tells.
+    pub choices: ChoiceNames,
 }
 
 /// The error of a workflow that cannot run.

@@ -93,6 +93,7 @@ impl LaunchedWorkflow {
             job: args.job.clone(),
             matrix,
             any_system: args.any_system,
+            names: args.names.choices,
             in_place: args.in_place,
             host: Host::of_process(),
             environment: EnvironmentOptions {
