@@ -8,6 +8,7 @@ use backstitch_core::capture::AgentEvent;
 use serde_json::Value;
 
 use super::answer::{Answer, HookOutput, NotTaken, ToolDecision};
+use super::conversations::Conversations;
 use super::fields::ParseError;
 use super::hook_entries::{HookEdit, Hooks};
 use super::machine::on_path;
@@ -39,6 +40,11 @@ pub trait Agent: Sync {
 
     /// Returns the tokens of a turn from the agent's transcript. None: unknown.
     fn tokens(&self, _transcript: &Path, _prompt_id: Option<&str>) -> Option<u64> {
+        None
+    }
+
+    /// Returns the conversations that the agent records. None: they cannot be reached from outside, or not yet.
+    fn conversations(&self) -> Option<&'static dyn Conversations> {
         None
     }
 

@@ -5,6 +5,7 @@ mod adapter;
 mod aider;
 mod answer;
 mod catalogue;
+pub mod conversations;
 pub mod edit_rules;
 mod fields;
 mod flat_hooks;

@@ -1,6 +1,7 @@
 //! Claude Code: its events, its answers, and its settings.
 
 mod answers;
+mod conversation;
 mod events;
 mod hooks;
 mod spec;
@@ -8,6 +9,7 @@ mod tokens;
 mod tools;
 
 use crate::adapter::Agent;
+use crate::conversations::Conversations;
 use crate::spec::AgentSpec;
 use std::path::Path;
 
@@ -23,6 +25,10 @@ impl Agent for ClaudeCode {
 
     fn tokens(&self, transcript: &Path, prompt_id: Option<&str>) -> Option<u64> {
         tokens::of_turn(transcript, prompt_id)
+    }
+
+    fn conversations(&self) -> Option<&'static dyn Conversations> {
+        Some(&conversation::ClaudeConversations)
     }
 
     fn is_attended(&self) -> bool {

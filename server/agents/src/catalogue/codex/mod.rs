@@ -2,6 +2,7 @@
 //! once its user trusts it; `trust` asks for that in the agent's own way.
 
 mod answers;
+mod conversation;
 mod events;
 mod hooks;
 mod spec;
@@ -9,6 +10,7 @@ mod tools;
 mod trust;
 
 use crate::adapter::Agent;
+use crate::conversations::Conversations;
 use crate::spec::AgentSpec;
 use anyhow::{Context, Result};
 use backstitch_core::capture::AgentEvent;
@@ -21,6 +23,10 @@ pub struct Codex;
 impl Agent for Codex {
     fn spec(&self) -> &'static AgentSpec {
         &spec::SPEC
+    }
+
+    fn conversations(&self) -> Option<&'static dyn Conversations> {
+        Some(&conversation::CodexConversations)
     }
 
     fn longest_hold(&self, event: &AgentEvent) -> Option<Duration> {

@@ -1,0 +1,250 @@
+//! The chain of parents: the rows that the model was shown at a place, and the branches of a record. Lines say nothing about
+//! either: the agent rewinds, compacts and branches inside one file.
+
+use std::collections::{HashMap, HashSet};
+
+use super::messages::{Content, message_id};
+use super::rows::{Kind, Parent, Row};
+use crate::conversations::Refused;
+
+/// Rows of a record with their branches.
+#[derive(Debug)]
+pub struct Chain<'a> {
+    pub rows: Vec<Row<'a>>,
+}
+
+/// A prompt's place among the branches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub row: usize,
+    pub branch: usize,
+    pub before: usize,
+}
+
+impl<'a> Chain<'a> {
+    pub fn number(&self, id: &str) -> Option<usize> {
+        self.rows.iter().position(|row| row.id == id)
+    }
+
+    /// Returns the row at which the open branch ends: the newest that is kept.
+    pub fn leaf(&self) -> Option<usize> {
+        self.rows.iter().rposition(|row| row.kind != Kind::Other)
+    }
+
+    pub fn parent(&self, row: usize) -> Option<usize> {
+        match self.rows[row].parent {
+            Parent::Row(parent) => Some(parent),
+            Parent::None | Parent::Missing => None,
+        }
+    }
+
+    /// Returns the first kept row on the way from a row, itself included, to the start of its chain.
+    pub fn kept_from(&self, row: usize, is_kept: impl Fn(&Row<'a>) -> bool) -> Option<usize> {
+        let parents = std::iter::successors(Some(row), |row| self.parent(*row));
+        let mut path = parents.take(self.rows.len());
+        path.find(|row| is_kept(&self.rows[*row]))
+    }
+
+    /// Returns the row before a row in the history, also across a compaction.
+    fn before(&self, row: usize) -> Option<usize> {
+        match self.rows[row].parent {
+            Parent::Row(parent) => Some(parent),
+            Parent::None => self.rows[row].earlier,
+            Parent::Missing => None,
+        }
+    }
+
+    /// Returns a row and all before it in the history, newest first. Stops where the chain bites its own tail.
+    fn history(&self, from: usize) -> impl Iterator<Item = usize> {
+        let most = self.rows.len();
+        std::iter::successors(Some(from), |row| self.before(*row)).take(most)
+    }
+
+    /// Returns the prompts of the open branch in order, then those of the others, each once.
+    pub fn prompts(&self) -> Vec<Place> {
+        let mut branch_of: Vec<Option<usize>> = vec![None; self.rows.len()];
+        let mut counts: Vec<usize> = vec![0; self.rows.len()];
+        let mut places = Vec::new();
+        let prompts = (0..self.rows.len()).rev();
+        let prompts = prompts.filter(|row| self.rows[*row].is_prompt);
+        let mut branch = 0;
+        for tip in self.leaf().into_iter().chain(prompts) {
+            if branch_of[tip].is_some() {
+                continue;
+            }
+            let mut path = Vec::new();
+            let mut known = None;
+            for row in self.history(tip) {
+                if branch_of[row].is_some() {
+                    known = Some(row);
+                    break;
+                }
+                branch_of[row] = Some(branch);
+                path.push(row);
+            }
+            // number of prompts up to and including a row
+            let mut count = known.map_or(0, |row| counts[row]);
+            for row in path.into_iter().rev() {
+                if self.rows[row].is_prompt {
+                    let before = count;
+                    count += 1;
+                    places.push(Place {
+                        row,
+                        branch,
+                        before,
+                    });
+                }
+                counts[row] = count;
+            }
+            branch += 1;
+        }
+        places
+    }
+
+    /// Returns the rows that the model is shown at the end of the chain that ends with `leaf`, in the order in which it is shown
+    /// them. Refused if one is missing or uncertain.
+    pub fn context(&self, leaf: usize) -> Result<Vec<usize>, Refused> {
+        let mut path = self.parents(leaf)?;
+        path.reverse();
+        let mut order = Vec::with_capacity(path.len());
+        for row in &path {
+            order.push(*row);
+            // a compaction names the rows it kept: they stand before it in the file
+            let kept = path
+                .iter()
+                .filter_map(|one| self.rows[*one].preserved.as_ref());
+            for (_, rows) in kept.filter(|(anchor, _)| anchor == row) {
+                order.extend(rows);
+            }
+        }
+        let mut seen = HashSet::new();
+        if !order.iter().all(|row| seen.insert(*row)) {
+            return Err(self.broken(leaf, "has a row of its chain twice"));
+        }
+        if let Some(row) = order.iter().find(|row| self.rows[**row].is_contradicted) {
+            return Err(self.broken(*row, "is there twice, with different texts"));
+        }
+        Ok(self.with_siblings(order, &seen))
+    }
+
+    /// Returns a row and its parents, newest first.
+    fn parents(&self, leaf: usize) -> Result<Vec<usize>, Refused> {
+        let mut path = vec![leaf];
+        let mut at = leaf;
+        loop {
+            match self.rows[at].parent {
+                Parent::None => return Ok(path),
+                Parent::Missing => {
+                    return Err(self.broken(at, "names a parent that is not there"));
+                }
+                Parent::Row(_) if path.len() > self.rows.len() => {
+                    return Err(self.broken(leaf, "is its own ancestor"));
+                }
+                Parent::Row(parent) => at = parent,
+            }
+            path.push(at);
+        }
+    }
+
+    pub fn broken(&self, row: usize, reason: &'static str) -> Refused {
+        Refused::Broken {
+            row: self.rows[row].id.to_owned(),
+            reason,
+        }
+    }
+
+    /// Adds the rows of parallel calls: parts of one message, and the results of its calls, are siblings of which only one is on
+    /// the chain.
+    fn with_siblings(&self, order: Vec<usize>, on_chain: &HashSet<usize>) -> Vec<usize> {
+        let mut owners: HashMap<usize, usize> = HashMap::new();
+        for (place, row) in order.iter().enumerate() {
+            owners.insert(*row, place);
+        }
+        let mut messages = HashSet::new();
+        let mut calls = HashSet::new();
+        let is_assistant = |row: &usize| self.rows[*row].kind == Kind::Assistant;
+        for row in order.iter().copied().filter(is_assistant) {
+            messages.extend(message_id(&self.rows[row]));
+            self.add_calls(row, &mut calls);
+        }
+        let mut extra: Vec<(usize, usize)> = Vec::new();
+        for (number, row) in self.rows.iter().enumerate() {
+            let Parent::Row(parent) = row.parent else {
+                continue;
+            };
+            let Some(owner) = owners.get(&parent).copied() else {
+                continue;
+            };
+            if on_chain.contains(&number) || row.is_contradicted {
+                continue;
+            }
+            let is_part = match row.kind {
+                Kind::Assistant => message_id(row).is_some_and(|id| messages.contains(id)),
+                Kind::User if !row.is_prompt => row
+                    .message
+                    .and_then(Content::read)
+                    .is_some_and(|content| content.results().any(|id| calls.contains(id))),
+                _ => false,
+            };
+            if is_part {
+                if row.kind == Kind::Assistant {
+                    self.add_calls(number, &mut calls);
+                }
+                owners.insert(number, owner);
+                extra.push((owner, number));
+            }
+        }
+        extra.sort_unstable();
+        let mut extra = extra.into_iter().peekable();
+        let mut whole = Vec::with_capacity(order.len() + extra.len());
+        for (place, row) in order.into_iter().enumerate() {
+            whole.push(row);
+            while let Some((_, number)) = extra.next_if(|(owner, _)| *owner == place) {
+                whole.push(number);
+            }
+        }
+        whole
+    }
+
+    fn add_calls(&self, row: usize, calls: &mut HashSet<String>) {
+        if let Some(content) = self.rows[row].message.and_then(Content::read) {
+            calls.extend(content.calls().map(str::to_owned));
+        }
+    }
+
+    /// Returns the newest row of the branch on which a prompt is.
+    pub fn end_of_branch(&self, prompt: usize) -> usize {
+        let kept = (0..self.rows.len()).rev();
+        let kept = kept.filter(|row| self.rows[*row].kind != Kind::Other);
+        // a row is below the prompt if its parent is; each row is asked once
+        let mut below: Vec<Option<bool>> = vec![None; self.rows.len()];
+        below[prompt] = Some(true);
+        for tip in kept {
+            let mut path = Vec::new();
+            let mut answer = false;
+            for row in self.history(tip) {
+                if let Some(known) = below[row] {
+                    answer = known;
+                    break;
+                }
+                below[row] = Some(false);
+                path.push(row);
+            }
+            for row in path {
+                below[row] = Some(answer);
+            }
+            if answer {
+                return tip;
+            }
+        }
+        prompt
+    }
+
+    /// Returns the rows of the history from its first row to this one, in order, with those of parallel calls.
+    pub fn whole_history(&self, leaf: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = self.history(leaf).collect();
+        order.reverse();
+        let on_chain = order.iter().copied().collect();
+        self.with_siblings(order, &on_chain)
+    }
+}

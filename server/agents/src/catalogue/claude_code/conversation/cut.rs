@@ -1,0 +1,205 @@
+//! The plan of a new session: the rows of the chain that it keeps, and the parents that change.
+
+use std::collections::HashSet;
+
+use super::chain::Chain;
+use super::file;
+use super::messages;
+use super::rows::{Kind, Parent};
+use crate::conversations::{
+    Anchor, Cut, CutRequest, NewConversation, Part, Placement, Refused, ToldTurn,
+};
+
+/// Attachments that describe the session to the model: its system prompt, tools, model and surroundings. The newest of each
+/// kind is kept with a summary of the rows before it, as the agent does after its own summaries.
+const STANDING: [&str; 9] = [
+    "environment",
+    "model",
+    "deferred_tools_delta",
+    "agent_listing_delta",
+    "skill_listing",
+    "session_context",
+    "date",
+    "remote_session_change",
+    "prompt_snapshot",
+];
+
+/// The rows of a new session, before they are written.
+#[derive(Debug)]
+pub struct Plan {
+    /// Rows of the record in the order in which the model is shown them.
+    pub shown: Vec<usize>,
+    pub summary: Summary,
+    /// The row of the record at which the new chain ends. None: it ends with the summary, or is empty.
+    pub leaf: Option<usize>,
+    /// Rows of the start that follow the summary, each after the one before: the attachments that stay, then the prompt.
+    pub after_summary: Vec<usize>,
+}
+
+/// The place of the summary in a new session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Summary {
+    None,
+    /// The first row.
+    First,
+    /// The last row, whose parent is this one.
+    Last(Option<usize>),
+}
+
+pub fn cut(
+    chain: &Chain<'_>,
+    record: &[u8],
+    request: &CutRequest<'_>,
+) -> Result<NewConversation, Refused> {
+    let prompt = prompt_row(chain, request.cut.anchor())?;
+    let plan = plan(chain, request.cut, prompt)?;
+    let tells = told(chain, &plan.shown);
+    let history = chain.whole_history(chain.end_of_branch(prompt));
+    let of_branch = history.iter().filter(|row| chain.rows[**row].is_prompt);
+    let kept = plan.shown.iter().map(|row| &chain.rows[*row]);
+    let mut newest = kept.clone().rev().chain([&chain.rows[prompt]]);
+    let mut new = NewConversation {
+        placement: Placement::Fresh,
+        dropped: of_branch.count().saturating_sub(tells.len()),
+        tells,
+        basis: kept.clone().map(|row| row.range.clone()).collect(),
+        version: newest.find_map(|row| row.version.map(str::to_owned)),
+        tokens: kept.rev().find_map(messages::tokens),
+    };
+    let is_message = |row: &usize| matches!(chain.rows[*row].kind, Kind::User | Kind::Assistant);
+    if plan.summary != Summary::None || plan.shown.iter().any(is_message) {
+        let path = file::path(request)?;
+        let bytes = file::write(record, chain, &plan, request, prompt)?;
+        file::check(chain, &plan, request, &bytes)?;
+        new.placement = Placement::File { path, bytes };
+    }
+    Ok(new)
+}
+
+/// Returns the row of a prompt. Refused if it is not one.
+fn prompt_row(chain: &Chain<'_>, anchor: &Anchor) -> Result<usize, Refused> {
+    let row = chain.number(&anchor.row);
+    let row = row.filter(|row| chain.rows[*row].is_prompt);
+    row.ok_or_else(|| Refused::NotFound {
+        text: anchor.row.clone(),
+        nearest: None,
+    })
+}
+
+/// Returns the rows before a prompt, in the order in which the model was shown them.
+fn before(chain: &Chain<'_>, prompt: usize) -> Result<(Vec<usize>, Option<usize>), Refused> {
+    if chain.rows[prompt].is_contradicted {
+        return Err(chain.broken(prompt, "is there twice, with different texts"));
+    }
+    match chain.rows[prompt].parent {
+        Parent::None => Ok((Vec::new(), None)),
+        Parent::Missing => Err(chain.broken(prompt, "names a parent that is not there")),
+        Parent::Row(leaf) => {
+            let mut rows = chain.context(leaf)?;
+            if rows.contains(&prompt) {
+                return Err(chain.broken(prompt, "is its own ancestor"));
+            }
+            rows.retain(|row| chain.rows[*row].kind != Kind::Other);
+            Ok((rows, chain.kept_from(leaf, |row| row.kind != Kind::Other)))
+        }
+    }
+}
+
+fn plan(chain: &Chain<'_>, cut: &Cut, prompt: usize) -> Result<Plan, Refused> {
+    let (start, leaf) = before(chain, prompt)?;
+    let plan = Plan {
+        shown: start,
+        summary: Summary::None,
+        leaf,
+        after_summary: Vec::new(),
+    };
+    match cut {
+        Cut::Before(_) => Ok(plan),
+        Cut::SummaryOfRest(_, summary) => {
+            has_text(summary)?;
+            Ok(Plan {
+                summary: Summary::Last(leaf),
+                leaf: None,
+                ..plan
+            })
+        }
+        Cut::SummaryOfStart(_, summary) => {
+            has_text(summary)?;
+            let start: HashSet<usize> = plan.shown.iter().copied().collect();
+            let end = chain.end_of_branch(prompt);
+            let mut rest = chain.context(end)?;
+            rest.retain(|row| !start.contains(row) && chain.rows[*row].kind != Kind::Other);
+            let is_compaction = |row: &usize| {
+                let row = &chain.rows[*row];
+                row.is_summary || row.earlier.is_some()
+            };
+            if rest.first() != Some(&prompt) || rest.iter().any(is_compaction) {
+                return Err(Refused::Compacted {
+                    text: messages::text(&chain.rows[prompt]),
+                });
+            }
+            let standing = standing(chain, &plan.shown);
+            let after_summary = standing.iter().copied().chain([prompt]).collect();
+            Ok(Plan {
+                shown: standing.into_iter().chain(rest).collect(),
+                summary: Summary::First,
+                leaf: Some(end),
+                after_summary,
+            })
+        }
+    }
+}
+
+fn has_text(summary: &str) -> Result<(), Refused> {
+    match summary.trim().is_empty() {
+        true => Err(Refused::EmptySummary),
+        false => Ok(()),
+    }
+}
+
+/// Returns the newest attachment of each standing kind among the rows that a summary replaces.
+fn standing(chain: &Chain<'_>, replaced: &[usize]) -> Vec<usize> {
+    let mut kinds = HashSet::new();
+    let attachments = replaced.iter().rev().copied();
+    let attachments = attachments.filter(|row| chain.rows[*row].kind == Kind::Attachment);
+    let mut rows: Vec<usize> = attachments
+        .filter(|row| {
+            let kind = chain.rows[*row]
+                .attachment
+                .and_then(messages::attachment_kind);
+            kind.is_some_and(|kind| STANDING.contains(&&*kind) && kinds.insert(kind))
+        })
+        .collect();
+    rows.reverse();
+    rows
+}
+
+/// Returns the prompts among rows.
+pub fn told(chain: &Chain<'_>, rows: &[usize]) -> Vec<ToldTurn> {
+    let rows = rows.iter().map(|row| &chain.rows[*row]);
+    let prompts = rows.filter(|row| row.is_prompt);
+    let told = prompts.map(|row| ToldTurn {
+        row: row.id.to_owned(),
+        text: messages::text(row),
+    });
+    told.collect()
+}
+
+/// Returns the rows of a part, in order.
+pub fn rows_of(chain: &Chain<'_>, part: &Part) -> Result<Vec<usize>, Refused> {
+    let anchor = match part {
+        Part::All => {
+            let leaf = chain.leaf();
+            return Ok(leaf.map_or_else(Vec::new, |leaf| chain.whole_history(leaf)));
+        }
+        Part::Before(anchor) => return Ok(before(chain, prompt_row(chain, anchor)?)?.0),
+        Part::From(anchor) | Part::Turn(anchor) => anchor,
+    };
+    let prompt = prompt_row(chain, anchor)?;
+    let rows = chain.whole_history(chain.end_of_branch(prompt)).into_iter();
+    let mut rows = rows.skip_while(|row| *row != prompt);
+    let first = rows.next();
+    let is_turn = matches!(part, Part::Turn(_));
+    let rest = rows.take_while(|row| !(is_turn && chain.rows[*row].is_prompt));
+    Ok(first.into_iter().chain(rest).collect())
+}
