@@ -52,6 +52,17 @@ test('lenses, messages, dialogs, picks and hovers', async ({ world, code }) => {
   await expect(window.status.item('probe: 3 checkpoints')).toBeVisible();
 });
 
+test('a file opens at its beginning, also in a window that had it elsewhere', async ({ world, code }) => {
+  world.commit({ 'a.txt': 'line\n'.repeat(200) });
+  const window = await code.open('a.txt');
+  await window.editor.goto(200);
+  await window.run('View: Close Editor');
+  await expect(window.tab('a.txt')).toHaveCount(0);
+  const editor = await window.open('a.txt');
+  await expect(window.status.item('Ln 1, Col 1')).toBeVisible();
+  await expect.poll(() => editor.lensTitles()).toEqual(['rewind of the probe · line 0', 'rewind of the probe · line 2']);
+});
+
 test('text, edge and peek', async ({ world, code }) => {
   world.commit({ 'src/a.txt': 'one\ntwo\nthree\nfour\n' });
   world.write('src/a.txt', 'one\nTWO\nthree\nfour\nfive\n');

@@ -134,8 +134,11 @@ export class TextEditor {
 
   /** The titles of the lenses in view, from above. */
   async lensTitles(): Promise<string[]> {
+    // VS Code hides those out of view
     const found = await this.lenses.evaluateAll((all) =>
-      all.map((lens) => ({ top: lens.getBoundingClientRect().top, title: lens.textContent ?? '' })),
+      all
+        .filter((lens) => lens.checkVisibility({ visibilityProperty: true }))
+        .map((lens) => ({ top: lens.getBoundingClientRect().top, title: lens.textContent ?? '' })),
     );
     return found.sort((a, b) => a.top - b.top).map(({ title }) => title.replaceAll('\u00a0', ' '));
   }

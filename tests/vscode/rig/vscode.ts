@@ -40,6 +40,8 @@ const defaults = {
   'workbench.tips.enabled': false,
   'workbench.secondarySideBar.defaultVisibility': 'hidden',
   'workbench.editor.useModal': 'off',
+  // the window of a test before has had a file of this name, perhaps at its end
+  'workbench.editor.restoreViewState': false,
   'window.autoDetectColorScheme': false,
   'window.autoDetectHighContrast': false,
   'chat.disableAIFeatures': true,
