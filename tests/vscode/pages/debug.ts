@@ -57,6 +57,44 @@ export class Debugger {
     return found.sort((a, b) => a.top - b.top).map(({ name }) => name);
   }
 
+  /** The names of the frames of each session. Several sessions have a row each. */
+  async stacks(): Promise<Record<string, string[]>> {
+    const rows = await this.page.locator('.debug-call-stack .monaco-list-row').evaluateAll((rows) =>
+      rows.map((row) => ({
+        top: parseFloat((row as HTMLElement).style.top),
+        session: row.querySelector('.session .name')?.textContent ?? undefined,
+        frame: row.querySelector('.stack-frame .label')?.textContent ?? undefined,
+      })),
+    );
+    const stacks: Record<string, string[]> = {};
+    let own: string[] = [];
+    for (const { session, frame } of rows.sort((a, b) => a.top - b.top)) {
+      if (session !== undefined) own = stacks[session] ??= [];
+      if (frame !== undefined) own.push(frame);
+    }
+    return stacks;
+  }
+
+  /** The row of a session, which there is where there are several. */
+  session(name: string): Locator {
+    const named = this.page.locator('.session .name', { hasText: name });
+    return this.page.locator('.debug-call-stack .monaco-list-row').filter({ has: named });
+  }
+
+  /** Opens the row of a session, which VS Code folds. */
+  async unfold(session: string): Promise<void> {
+    const row = this.session(session);
+    await expect(async () => {
+      if ((await row.getAttribute('aria-expanded')) === 'false') await row.locator('.monaco-tl-twistie').click({ timeout: 5_000 });
+      await expect(row).toHaveAttribute('aria-expanded', 'true', { timeout: 2_000 });
+    }).toPass();
+  }
+
+  /** The row of a frame. */
+  frame(name: string): Locator {
+    return this.stack.filter({ hasText: name }).first();
+  }
+
   /** Shows the frames of steps that have run, which VS Code folds. */
   async showAll(): Promise<void> {
     await this.page.locator('.debug-call-stack').getByText(/^Show \d+ More Stack Frames?$/).click();
@@ -64,7 +102,7 @@ export class Debugger {
 
   /** An entry of the menu of a frame. */
   async frameMenu(frame: string, entry: string): Promise<void> {
-    const row = this.stack.filter({ hasText: frame }).first();
+    const row = this.frame(frame);
     await choose(this.page, () => row.click({ button: 'right', timeout: 10_000 }), entry);
   }
 

@@ -11,16 +11,27 @@ const RESULT_TIME = 60_000;
 
 export class JobStatus implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("job", vscode.StatusBarAlignment.Left, 7);
-  private readonly listener: vscode.Disposable;
+  private readonly listeners: vscode.Disposable[];
   private shown: JobSession | undefined;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly sessions: JobSessions) {
     this.item.name = vscode.l10n.t("Backstitch: CI Job");
     this.item.command = "workbench.panel.repl.view.focus";
-    this.listener = sessions.onDidChange((session) => {
-      this.update(session);
-    });
+    this.listeners = [
+      // the active one of several jobs is shown
+      sessions.onDidChange((session) => {
+        this.update(this.active() ?? session);
+      }),
+      vscode.debug.onDidChangeActiveDebugSession(() => {
+        const active = this.active();
+        if (active !== undefined) this.update(active);
+      }),
+    ];
+  }
+
+  private active(): JobSession | undefined {
+    return this.sessions.get(vscode.debug.activeDebugSession);
   }
 
   private update(session: JobSession): void {
@@ -54,7 +65,7 @@ export class JobStatus implements vscode.Disposable {
 
   dispose(): void {
     clearTimeout(this.timer);
-    this.listener.dispose();
+    for (const each of this.listeners) each.dispose();
     this.item.dispose();
   }
 }
