@@ -19,6 +19,8 @@ export const probe = path.join(import.meta.dirname, 'probe');
 export const caller = path.join(import.meta.dirname, 'caller');
 /** Extension with a debugger, which runs nothing. */
 export const debuggerOf = path.join(import.meta.dirname, 'debugger');
+/** Extension that gives workflows the language of GitHub's own extension. */
+export const actions = path.join(import.meta.dirname, 'actions');
 /** VS Code's own support of JSON, with schemas. */
 export const json = path.join(builtin, 'json-language-features');
 /** Extension that reports VS Code's measurements. */
