@@ -47,7 +47,6 @@ test('a job that failed, and the step back', async ({ world, code }) => {
   await debug.go('Continue', 'Build');
   await debug.go('Continue', 'Test (failed)');
   await debug.failure.waitFor();
-  await debug.showAll();
   await expect(debug.said('exit code 1')).toBeVisible();
   const picture = async (file: string, frames: string[]) => {
     await expect.poll(() => debug.frames()).toEqual(frames);
@@ -61,10 +60,7 @@ test('a job that failed, and the step back', async ({ world, code }) => {
     ['Test (failed)', 'build', 'Test (checkpoint 2)', ...before],
   );
   await debug.go('Step Back', 'Test');
-  await expect(async () => {
-    await debug.showAll();
-    await expect.poll(() => debug.frames(), { timeout: 2_000 }).toEqual(['Test', 'build', ...before]);
-  }).toPass();
+  await debug.at('Test');
   await expect(editor.root.getByText("env.MODE != 'none' = true")).toBeVisible();
   await picture(path.join(extension, 'media/walkthrough/job.png'), ['Test', 'build', ...before]);
 });

@@ -8,7 +8,7 @@ use dapts::{
     ExceptionDetails, ExceptionInfoResponse, InitializeRequestArguments,
     InitializeRequestArgumentsPathFormat, ScopesArguments, SetBreakpointsArguments,
     SetDataBreakpointsArguments, SetExceptionBreakpointsArguments, SetFunctionBreakpointsArguments,
-    Source, StackFrame, StackFramePresentationHint, StackTraceArguments, Thread,
+    Source, StackFrame, StackTraceArguments, Thread,
     VariablesArguments, VariablesArgumentsFilter,
 };
 use serde_json::{Value, json};
@@ -309,7 +309,8 @@ fn stack_frame(server: &DapServer, frame: &FrameView) -> StackFrame {
         line: server.client_line(frame.line),
         module_id: None,
         name: frame.name.clone(),
-        presentation_hint: frame.has_run.then_some(StackFramePresentationHint::Subtle),
+        // a hint to dim the steps that have run would take their button to restart in VS Code
+        presentation_hint: None,
         source: Some(source_of(&frame.file)),
     }
 }

@@ -21,7 +21,7 @@ mod vscode;
 mod walks;
 mod watching;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::jobs::back::stepped::until;
 use super::jobs::{job, newest, workflow, workflow_with};
@@ -298,6 +298,8 @@ fn lines_and_frames_lead_to_checkpoints() {
     assert_eq!(log(&world), "three\n");
     let frame = talk.ok("stackTrace", &json!({"threadId": 1}))["stackFrames"][1].clone();
     assert_eq!(frame["canRestart"], true);
+    // a hint would dim it, and VS Code would fold it and take its button
+    assert_eq!(frame["presentationHint"], Value::Null);
     talk.ok("restartFrame", &json!({"frameId": frame["id"]}));
     assert_eq!(talk.stop(), "restart: stepped back: before 'Three'");
     talk.ok("terminate", &json!({}));

@@ -45,9 +45,10 @@ impl DapDebugger {
         self.is_at_end = stop == "end";
         let stack = self.talk.ok("stackTrace", &json!({"threadId": 1}));
         let frames = stack["stackFrames"].as_array().expect("frames");
-        let ended = frames.iter();
+        let ended = frames.iter().rev();
+        // the job itself has no checkpoint
         let ended = ended
-            .filter(|frame| frame["presentationHint"] == "subtle")
+            .take_while(|frame| frame["canRestart"] == true)
             .count();
         // the job itself is a frame, too
         let depth = (frames.len() - ended - 1).max(1);

@@ -95,9 +95,13 @@ export class Debugger {
     return this.stack.filter({ hasText: name }).first();
   }
 
-  /** Shows the frames of steps that have run, which VS Code folds. */
-  async showAll(): Promise<void> {
-    await this.page.locator('.debug-call-stack').getByText(/^Show \d+ More Stack Frames?$/).click();
+  /** Runs the step of a frame again by its button, which it has where the mouse is. */
+  async restart(frame: string): Promise<void> {
+    const row = this.frame(frame);
+    await expect(async () => {
+      await row.hover({ timeout: 5_000 });
+      await row.getByRole('button', { name: 'Restart Frame' }).click({ timeout: 5_000 });
+    }).toPass();
   }
 
   /** An entry of the menu of a frame. */

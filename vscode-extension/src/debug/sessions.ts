@@ -22,13 +22,7 @@ export type JobState = { job: string; place: JobPlace };
 /** A place in a file of the project: the line is from 0. */
 export type Stop = { file: string; line: number };
 
-type Frame = {
-  id: number;
-  name: string;
-  line: number;
-  source?: { path?: string };
-  presentationHint?: string;
-};
+type Frame = { id: number; name: string; line: number; source?: { path?: string }; canRestart?: boolean };
 type Message = {
   type: string;
   event?: string;
@@ -47,8 +41,8 @@ export class JobSession implements vscode.DebugAdapterTracker {
   stop: Stop | undefined;
   /** All frames of the last stop. */
   frames: readonly Frame[] = [];
-  /** Frames of steps that have run. */
-  private readonly past = new Set<number>();
+  /** Number of the frames above those of steps that have run. */
+  private here = 0;
   /** Jobs that it needs run before it. */
   private hasBegun = false;
   /** Number of its moves: an answer about a place that it has left is dropped. */
@@ -63,8 +57,9 @@ export class JobSession implements vscode.DebugAdapterTracker {
     this.state = { job: typeof job === "string" ? job : name, place: { kind: "starts" } };
   }
 
+  /** True for the frame of a step that has run. */
   isPast(frame: number): boolean {
-    return this.past.has(frame);
+    return this.frames.findIndex(({ id }) => id === frame) >= this.here;
   }
 
   onDidSendMessage(message: Message): void {
@@ -81,7 +76,6 @@ export class JobSession implements vscode.DebugAdapterTracker {
         if (body["threadId"] === 1 && body["reason"] === "started") this.hasBegun = true;
         break;
       case "stopped":
-        this.past.clear();
         // a run that continues tells no beginning
         this.hasBegun = true;
         void this.stopped(++this.moves, body["reason"] === "exception").catch(() => undefined);
@@ -119,10 +113,10 @@ export class JobSession implements vscode.DebugAdapterTracker {
 
   /** VS Code asks for some of the frames, and `stopped` for all. Their paths are those of the adapter here alone. */
   private noteFrames({ stackFrames, totalFrames }: { stackFrames: Frame[]; totalFrames: number }): void {
-    if (stackFrames.length === totalFrames) this.frames = stackFrames;
-    for (const { id, presentationHint } of stackFrames) {
-      if (presentationHint === "subtle") this.past.add(id);
-    }
+    if (stackFrames.length !== totalFrames) return;
+    this.frames = stackFrames;
+    // the job itself is the last one that cannot be restarted
+    this.here = stackFrames.findLastIndex(({ canRestart }) => canRestart !== true) + 1;
   }
 
   private runs(): void {
@@ -151,7 +145,7 @@ export class JobSession implements vscode.DebugAdapterTracker {
     const { session } = this;
     const answer: unknown = await session.customRequest("stackTrace", { threadId: 1 });
     const { stackFrames } = answer as { stackFrames: Frame[] };
-    const here = this.frames.filter(({ presentationHint }) => presentationHint !== "subtle");
+    const here = this.frames.slice(0, this.here);
     const [job, own, top] = [here.at(-1), here.at(-2), here[0]];
     if (move !== this.moves || job === undefined || top === undefined) return;
     this.stop = { file: top.source?.path ?? "", line: top.line - 1 };
