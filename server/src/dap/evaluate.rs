@@ -196,8 +196,12 @@ fn expression(
         .ok()
         .and_then(|parts| serde_json::from_str(&parts).ok());
     let parts = parts.filter(|parts| parts.is_object() || parts.is_array());
+    // hovers and views show the first line of a value
+    let shown = match &parts {
+        Some(parts) => parts.to_string(),
+        None => session.job().mask(&value_text(&value)),
+    };
     let reference = parts.map_or(0, |parts| shared.variables().result(parts).1);
-    let shown = session.job().mask(&value_text(&value));
     Ok(json!({"result": shown, "variablesReference": reference}))
 }
 

@@ -283,3 +283,17 @@ fn a_running_step_has_no_scopes() {
     talk.refused("scopes", &json!({"frameId": frame}));
     talk.leave(&json!({"terminateDebuggee": true}));
 }
+
+/// A value with parts is one line, as hovers and views show it, and can be opened.
+#[test]
+fn values_with_parts_are_one_line() {
+    let world = workflow(&job(STEPS));
+    let mut talk = DapTalk::begin(&world, &json!({}));
+    for context in ["watch", "hover"] {
+        let asked = json!({"expression": "fromJSON('{\"a\": [1, 2]}')", "context": context});
+        let value = talk.ok("evaluate", &asked);
+        assert_eq!(value["result"], r#"{"a":[1,2]}"#);
+        assert_ne!(value["variablesReference"], 0);
+    }
+    talk.leave(&json!({"terminateDebuggee": true}));
+}
