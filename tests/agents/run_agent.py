@@ -2,7 +2,7 @@
 """Runs a real coding agent headless and offline against the scripted model, with a hook command registered.
 
     run_agent.py AGENT --workspace DIR --script FILE [--dest DEST] [--hook-command 'CMD'] [--between 'CMD']
-                 [--prompt TEXT ...] [--home DIR] [--timeout S] [--env NAME=VALUE ...] [--hook-timeout S]
+                 [--session-from FILE] [--prompt TEXT ...] [--home DIR] [--timeout S] [--env NAME=VALUE ...] [--hook-timeout S]
                  [--model NAME] [--seed] [--trust] [--terminal] [--no-netns]
                  [--interrupt SIGNAL --began FILE [--moment S] [--meanwhile 'CMD']]
 
@@ -584,6 +584,8 @@ def main():
     p.add_argument("--prompt", action="append", help="one turn; repeatable")
     p.add_argument("--between", metavar="CMD", help="run by sh in the workspace before each turn but the first, with"
                    " TURN set to that turn's number: what a user does meanwhile")
+    p.add_argument("--session-from", metavar="FILE", help="a turn before which this file has a JSON object with conversation.new"
+                                                         " continues that session")
     p.add_argument("--home", help="HOME of the agent, kept afterwards (default: a new temporary folder, kept too)")
     p.add_argument("--timeout", type=float, default=120, help="seconds per turn (120)")
     p.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="for the agent and its hooks")
@@ -646,6 +648,14 @@ def main():
             sys.exit(subprocess.run(argv, cwd=r.workspace, env=env, check=False).returncode)
         turns, session, began = [], None, time.time()
 
+        def rewound_session(r):
+            if not r.session_from or not os.path.exists(r.session_from):
+                return None
+            with open(r.session_from, encoding="utf-8") as f:
+                found = json.load(f)["conversation"]["new"]
+            os.remove(r.session_from)
+            return found
+
         def between(number):
             if r.between and number > 1:
                 subprocess.run(["sh", "-c", r.between], cwd=r.workspace, env={**env, "TURN": str(number)}, check=True,
@@ -661,6 +671,7 @@ def main():
             prompts_left = prompts
         for number, prompt in enumerate(prompts_left, 1):
             between(number)
+            session = rewound_session(r) or session
             at = time.time()
             seen = [os.path.getsize(log[n]) if os.path.exists(log[n]) else 0 for n in ("stdout", "stderr")]
             code = run_turn([binary, *agent.command(r, prompt, session)], env, r.workspace, log, r.timeout)

@@ -8,8 +8,7 @@ use dapts::{
     ExceptionDetails, ExceptionInfoResponse, InitializeRequestArguments,
     InitializeRequestArgumentsPathFormat, ScopesArguments, SetBreakpointsArguments,
     SetDataBreakpointsArguments, SetExceptionBreakpointsArguments, SetFunctionBreakpointsArguments,
-    Source, StackFrame, StackTraceArguments, Thread,
-    VariablesArguments, VariablesArgumentsFilter,
+    Source, StackFrame, StackTraceArguments, Thread, VariablesArguments, VariablesArgumentsFilter,
 };
 use serde_json::{Value, json};
 

@@ -30,8 +30,12 @@ fn problems_have_lines_and_columns_in_githubs_words() {
 
 #[test]
 fn jobs_with_their_lines() {
-    let world = workflow(
+    let world = workflow_with(
         "name: CI\non: [push, pull_request]\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps: [{run: 'true'}]\n  b:\n    needs: a\n    uses: ./.github/workflows/x.yml\n",
+        &[(
+            ".github/workflows/x.yml",
+            "on: workflow_call\njobs:\n  c:\n    runs-on: ubuntu-latest\n    steps: [{run: 'true'}]\n",
+        )],
     );
     let listed = world.json(["job", "list", "ci"]);
     let workflow = &listed["workflows"][0];

@@ -17,11 +17,15 @@ use crate::support::rng::Rng;
 const EDITS: usize = 3;
 
 /// Beginnings of messages that GitHub's service has, and its parser for editors does not have.
-const SERVICE: [&str; 3] = [
+const SERVICE: [&str; 4] = [
     "The identifier '",
     "Expected format {org}/{repo}",
     "Matrix ",
+    ABSENT,
 ];
+
+/// The files of the corpus have other names, so that those that they call are absent.
+const ABSENT: &str = "Unable to find reusable workflow";
 
 /// Line and column, from 1.
 type Place = (u64, u64);
@@ -103,7 +107,8 @@ fn published_files_have_no_false_problem() {
     let mut client = Client::start(&world, Editor::Vscode);
     for (file, (theirs, _)) in files.iter().zip(githubs(&packages, &texts)) {
         client.open_with(&file.path, &file.text);
-        let found = problems(&mut client, &file.path);
+        let mut found = problems(&mut client, &file.path);
+        found.retain(|problem| problem["message"] != ABSENT);
         assert_eq!(places(&found), theirs, "{}: {found:#?}", file.name);
         client.close(&file.path);
     }

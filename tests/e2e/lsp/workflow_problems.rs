@@ -11,6 +11,15 @@ const CI: &str = ".github/workflows/ci.yml";
 const GOOD: &str =
     "on: push\njobs:\n  build:\n    runs-on: ubuntu-latest\n    steps:\n      - run: make\n";
 
+const CALLED: &str = ".github/workflows/called.yml";
+
+/// A workflow that jobs call.
+const CALLABLE: &str = "on:\n  workflow_call:\n    inputs:\n      who: {type: string, required: true}\njobs:\n  greet:\n    \
+                        runs-on: ubuntu-latest\n    steps:\n      - run: make\n";
+
+/// A workflow that calls it without its input.
+const CALL: &str = "on: push\njobs:\n  greet:\n    uses: ./.github/workflows/called.yml\n    with:\n      whom: you\n";
+
 /// An action without problems, also for the marketplace.
 const ACTION: &str = "name: a\ndescription: b\nruns:\n  using: composite\n  steps:\n    - run: make\n      shell: bash\n";
 
@@ -288,4 +297,67 @@ fn many_requests_read_the_newest_text() {
         client.response(id);
     }
     client.leave();
+}
+
+/// Calls are held against the called workflow as it is in the editor, else as it is on the disk.
+#[test]
+fn a_call_is_held_against_the_called_workflow() {
+    let declared = [
+        "Input who is required, but not provided while calling.",
+        "Invalid input, whom is not defined in the referenced workflow.",
+    ];
+    let absent = ["Unable to find reusable workflow"];
+    for editor in Editor::ALL {
+        let world = World::committed(&[(CI, CALL), (CALLED, CALLABLE)]);
+        let mut client = Client::start(&world, editor);
+        client.open(CI);
+        let found = problems(&mut client, CI);
+        assert_eq!(messages(&found), declared, "{editor:?}");
+        assert_eq!(
+            client.text_in(CI, &found[0]["range"]),
+            "./.github/workflows/called.yml"
+        );
+        assert_eq!(client.text_in(CI, &found[1]["range"]), "you");
+        // the text of the editor says, saved or not
+        client.open(CALLED);
+        client.type_over(CALLED, "who", "whom");
+        shows(&mut client, &[]);
+        client.type_over(CALLED, "workflow_call", "workflow_dispatch");
+        shows(
+            &mut client,
+            &["workflow_call key is not defined in the referenced workflow."],
+        );
+        client.close(CALLED);
+        shows(&mut client, &declared);
+        for path in ["called.yaml", "../../../called.yml"] {
+            client.type_over(CI, "called.yml", path);
+            assert_eq!(messages(&problems(&mut client, CI)), absent, "{path}");
+            client.type_over(CI, path, "called.yml");
+        }
+        client.leave();
+        assert_eq!(listed(&world), declared);
+    }
+}
+
+/// Waits until the caller has these problems, after a change of the workflow that it calls.
+fn shows(client: &mut Client<'_>, wanted: &[&str]) {
+    if pulls(client) {
+        let answered = &client.capabilities["diagnosticProvider"]["interFileDependencies"];
+        assert_eq!(*answered, true);
+        assert_eq!(messages(&problems(client, CI)), wanted);
+        return;
+    }
+    client
+        .until(|client| published(client, CI).is_some_and(|(_, found)| messages(&found) == wanted));
+}
+
+/// The problems that the command line lists.
+fn listed(world: &World) -> Vec<String> {
+    let listed = world.run(["--json", "job", "list", CI]).expect_code(1);
+    let listed = listed.json();
+    let found = listed["workflows"][0]["problems"]
+        .as_array()
+        .expect("a list");
+    let messages = found.iter().map(|problem| problem["message"].as_str());
+    messages.flatten().map(str::to_owned).collect()
 }

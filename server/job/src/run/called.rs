@@ -36,8 +36,7 @@ impl WorkflowSetup {
     pub(super) fn path_of_call<'c>(&self, call: &'c CallBody) -> Result<&'c str, String> {
         let (file, line) = (&self.workflow.file, call.uses.range.start.line);
         let uses = &call.uses.value;
-        let local = uses.strip_prefix("./").or_else(|| uses.strip_prefix("$/"));
-        local.ok_or_else(|| {
+        call.own_path().ok_or_else(|| {
             format!(
                 "{file} (Line: {line}): the workflow '{uses}' is in another repository, and those are not supported here. Copy it into \
                  .github/workflows, or run this job on GitHub."

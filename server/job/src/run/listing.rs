@@ -90,6 +90,8 @@ impl WorkflowListing {
                 .map(|(event, _)| event.value.clone())
                 .collect();
             listing.jobs = jobs_of(&workflow, root, actions);
+            let text_of = |path: &str| fs::read_to_string(root.join(path)).ok();
+            listing.problems = workflow::check_calls(&workflow, text_of);
         }
         listing
     }
@@ -182,8 +184,7 @@ impl UsedFiles<'_> {
             Body::Call(call) => {
                 listing.calls = Some(call.uses.value.clone());
                 let (line, uses) = (call.uses.range.start.line, &call.uses.value);
-                let local = uses.strip_prefix("./").or_else(|| uses.strip_prefix("$/"));
-                match local {
+                match call.own_path() {
                     Some(path) => self.add_called(path, line, &mut listing),
                     None => listing.refused.push(LineText {
                         line,

@@ -6,7 +6,7 @@ use crate::position::WorkflowProblem;
 use crate::template::TemplateToken;
 
 /// Problems of a call, in the file that has it. `called` is the workflow that `uses` names.
-pub fn check_call(file: &str, call: &CallBody, called: &Workflow) -> Vec<WorkflowProblem> {
+pub(super) fn check_call(file: &str, call: &CallBody, called: &Workflow) -> Vec<WorkflowProblem> {
     let mut problems = Problems::new(file);
     match &called.call {
         None => {

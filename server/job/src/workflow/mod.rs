@@ -19,7 +19,6 @@ mod strategy;
 #[cfg(test)]
 mod tests;
 
-pub use call::check_call;
 pub(crate) use condition::condition_of;
 pub(crate) use conversion::{ConversionError, Problems};
 pub(crate) use ids::Ids;
@@ -43,6 +42,25 @@ pub fn read(file: &str, text: &str) -> (Option<Workflow>, Vec<WorkflowProblem>) 
         Some(token) if problems.is_empty() => convert::convert(file, &token),
         _ => (None, problems),
     }
+}
+
+/// Problems of the calls of a workflow. `text_of` returns the text of a file by its path in the repository.
+pub fn check_calls(
+    workflow: &Workflow,
+    text_of: impl Fn(&str) -> Option<String>,
+) -> Vec<WorkflowProblem> {
+    let of_call = |call: &CallBody| {
+        let path = call.own_path()?;
+        let Some(text) = text_of(path) else {
+            let mut problems = Problems::new(&workflow.file);
+            problems.add(call.uses.range, "Unable to find reusable workflow");
+            return Some(problems.into_vec());
+        };
+        // its file has its own problems
+        let called = read(path, &text).0?;
+        Some(call::check_call(&workflow.file, call, &called))
+    };
+    workflow.calls().filter_map(of_call).flatten().collect()
 }
 
 /// The template of a file, and its problems.

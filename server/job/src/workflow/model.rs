@@ -116,6 +116,24 @@ pub struct CallBody {
     pub secrets: Secrets,
 }
 
+impl Workflow {
+    /// The calls of other workflows, in the order of the file.
+    pub fn calls(&self) -> impl Iterator<Item = &CallBody> {
+        self.jobs.iter().filter_map(|job| match &job.body {
+            Body::Call(call) => Some(call.as_ref()),
+            Body::Steps(_) => None,
+        })
+    }
+}
+
+impl CallBody {
+    /// Path of the called workflow in the same repository. None: it is in another one.
+    pub fn own_path(&self) -> Option<&str> {
+        let uses = &self.uses.value;
+        uses.strip_prefix("./").or_else(|| uses.strip_prefix("$/"))
+    }
+}
+
 /// `secrets` of a job that calls a workflow.
 #[derive(Clone, Debug)]
 pub enum Secrets {

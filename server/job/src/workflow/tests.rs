@@ -176,7 +176,7 @@ fn a_call_gives_what_the_called_workflow_declares() {
         let Body::Call(call) = &workflow.jobs[0].body else {
             panic!("no call");
         };
-        let problems = check_call("ci.yml", call, &called);
+        let problems = call::check_call("ci.yml", call, &called);
         problems.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert!(call("    with: {A: x, b: 1}\n    secrets: inherit\n").is_empty());

@@ -1,8 +1,8 @@
 //! Problems of workflows and actions, as diagnostics of their documents. Clients that request diagnostics get them as answers,
 //! others without a request, after each pause of typing.
 
-use std::collections::{BTreeSet, HashSet};
-use std::path::Path;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use backstitch_job::position::{FilePosition, WorkflowProblem};
@@ -16,7 +16,7 @@ use tower_lsp::gen_lsp_types::{
 };
 
 use crate::jobs::WORKFLOWS;
-use crate::lsp::documents::document::DocumentPath;
+use crate::lsp::documents::document::{self, DocumentPath};
 use crate::lsp::documents::position::{Encoding, line_text_end};
 use crate::lsp::documents::uri;
 use crate::lsp::session::{ReadProblems, ServerState, TypingEvent, TypingPause};
@@ -36,6 +36,14 @@ const MESSAGE_COLUMNS: usize = 1000;
 pub struct DocumentProblems {
     pub version: i32,
     pub items: Vec<Diagnostic>,
+    /// True for a workflow that calls others: their texts decide, too.
+    pub has_calls: bool,
+}
+
+/// The repository of a workflow, and the texts of its workflows in editors, by their paths.
+struct CalledFiles {
+    repository: PathBuf,
+    open: HashMap<PathBuf, Rope>,
 }
 
 /// Kinds of files that GitHub reads.
@@ -88,6 +96,7 @@ pub fn registration() -> DiagnosticRegistrationOptions {
         )),
         diagnostic_options: DiagnosticOptions {
             identifier: Some(SOURCE.to_owned()),
+            inter_file_dependencies: true,
             ..DiagnosticOptions::default()
         },
         ..DiagnosticRegistrationOptions::default()
@@ -98,13 +107,21 @@ pub fn registration() -> DiagnosticRegistrationOptions {
 pub async fn follow(server: Arc<ServerState>, mut texts: UnboundedReceiver<String>) {
     let mut changed: BTreeSet<String> = BTreeSet::new();
     let mut shown: HashSet<String> = HashSet::new();
+    let mut callers: HashSet<String> = HashSet::new();
     let mut typing = TypingPause::default();
     loop {
         match typing.next(&mut texts).await {
             TypingEvent::End => return,
             TypingEvent::Pause => {
+                // one of those that changed may be called
+                changed.extend(callers.iter().cloned());
                 for uri in std::mem::take(&mut changed) {
-                    publish(&server, uri, &mut shown).await;
+                    let has_calls = publish(&server, uri.clone(), &mut shown).await;
+                    if has_calls {
+                        callers.insert(uri);
+                    } else {
+                        callers.remove(&uri);
+                    }
                 }
             }
             TypingEvent::Event(uri) => {
@@ -119,19 +136,21 @@ pub async fn follow(server: Arc<ServerState>, mut texts: UnboundedReceiver<Strin
 }
 
 /// Publishes the problems of a document, or removes them if it is closed or not a workflow. `shown`: documents with problems
-/// that were published.
-async fn publish(server: &Arc<ServerState>, uri: String, shown: &mut HashSet<String>) {
+/// that were published. Returns true if it calls other workflows.
+async fn publish(server: &Arc<ServerState>, uri: String, shown: &mut HashSet<String>) -> bool {
     let found = of(server, &uri).await;
+    let has_calls = found.as_ref().is_some_and(|found| found.has_calls);
     let (items, version) = match found {
         Some(found) => {
             shown.insert(uri.clone());
             (found.items, Some(found.version))
         }
         None if shown.remove(&uri) => (Vec::new(), None),
-        None => return,
+        None => return false,
     };
     let client = &server.client.connection;
     client.publish_diagnostics(Uri(uri), items, version).await;
+    has_calls
 }
 
 /// Returns the problems of a document as it is now; None if it is neither a workflow nor an action.
@@ -144,38 +163,91 @@ pub async fn of(server: &ServerState, uri: &str) -> Option<DocumentProblems> {
     let place = document.place.as_ref()?;
     let file = kind_of(place)?;
     let version = document.version;
-    let found = |items| Some(DocumentProblems { version, items });
+    let found = |items, has_calls| {
+        Some(DocumentProblems {
+            version,
+            items,
+            has_calls,
+        })
+    };
     if !server.settings.config(&place.handle).shows_job_problems() {
-        return found(Vec::new());
+        return found(Vec::new(), false);
     }
     if document.huge {
         let said = SyntaxError::too_long().message;
-        return found(vec![diagnostic(Range::default(), &said, true)]);
+        return found(vec![diagnostic(Range::default(), &said, true)], false);
     }
     if document.out_of_sync {
-        return found(Vec::new());
+        return found(Vec::new(), false);
     }
-    let is_same = |last: &ReadProblems| last.uri == uri && last.edition == document.edition;
+    let is_same = |last: &ReadProblems| {
+        last.uri == uri && last.edition == document.edition && !last.has_calls
+    };
     if let Some(last) = last.as_ref().filter(|last| is_same(last)) {
-        return found(last.items.clone());
+        return found(last.items.clone(), false);
     }
+    let called = CalledFiles::around(server, place);
     let (uri, edition, text) = (uri.to_owned(), document.edition, document.text);
     let encoding = server.client.features().encoding;
     let read = tokio::task::spawn_blocking(move || {
-        let items = diagnostics(file, &text, encoding);
+        let (items, has_calls) = diagnostics(file, &text, encoding, &called);
         *last = Some(ReadProblems {
             uri,
             edition,
             items: items.clone(),
+            has_calls,
         });
-        items
+        (items, has_calls)
     });
     match read.await {
-        Ok(items) => found(items),
+        Ok((items, has_calls)) => found(items, has_calls),
         Err(error) => {
             tracing::error!("problems of a workflow: {error}");
-            found(Vec::new())
+            found(Vec::new(), false)
         }
+    }
+}
+
+impl CalledFiles {
+    /// The files around a workflow.
+    fn around(server: &ServerState, place: &DocumentPath) -> CalledFiles {
+        let root = place.handle.root();
+        let own = root.join(place.path.to_path());
+        let repository = own.ancestors().nth(3).unwrap_or(root).to_owned();
+        let documents = server.documents.of(&place.handle).into_iter();
+        let open = documents.filter_map(|(_, document)| {
+            let path = document.place.as_ref()?.path.to_path();
+            let is_known = JobFile::may_be(&path) && !document.huge && !document.out_of_sync;
+            is_known.then(|| (root.join(path), document.text))
+        });
+        let open = open.collect();
+        CalledFiles { repository, open }
+    }
+
+    /// The text of a file by its path in the repository: that of the editor, else that of the disk. None if it is not there,
+    /// or not in the repository.
+    fn text(&self, path: &str) -> Option<String> {
+        let mut parts = Path::new(path).components();
+        if !parts.all(|part| matches!(part, Component::Normal(_))) {
+            return None;
+        }
+        let file = self.repository.join(path);
+        if let Some(text) = self.open.get(&file) {
+            return Some(text.to_string());
+        }
+        let bytes = document::read(&file)?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Problems of a workflow, also of its calls, and true if it calls workflows of the repository.
+    fn problems(&self, text: &str) -> (Vec<WorkflowProblem>, bool) {
+        let (workflow, problems) = workflow::read("", text);
+        let Some(workflow) = workflow else {
+            return (problems, false);
+        };
+        let has_calls = workflow.calls().any(|call| call.own_path().is_some());
+        let problems = workflow::check_calls(&workflow, |path| self.text(path));
+        (problems, has_calls)
     }
 }
 
@@ -184,13 +256,19 @@ fn kind_of(place: &DocumentPath) -> Option<JobFile> {
     JobFile::of(&place.path.to_path(), is_repository)
 }
 
-/// Returns the problems of a text, with its places in the client's units.
-fn diagnostics(file: JobFile, rope: &Rope, encoding: Encoding) -> Vec<Diagnostic> {
+/// Returns the problems of a text, with its places in the client's units, and true if they depend on other files.
+fn diagnostics(
+    file: JobFile,
+    rope: &Rope,
+    encoding: Encoding,
+    called: &CalledFiles,
+) -> (Vec<Diagnostic>, bool) {
     let text = rope.to_string();
-    let problems = match file {
-        JobFile::Workflow => workflow::read("", &text).1,
-        JobFile::MaybeAction if !text.lines().any(|line| line.starts_with("runs:")) => Vec::new(),
-        JobFile::Action | JobFile::MaybeAction => action_problems(&text),
+    let is_other = || !text.lines().any(|line| line.starts_with("runs:"));
+    let (problems, has_calls) = match file {
+        JobFile::Workflow => called.problems(&text),
+        JobFile::MaybeAction if is_other() => (Vec::new(), false),
+        JobFile::Action | JobFile::MaybeAction => (action_problems(&text), false),
     };
     let lines = ParserLines::of(&text);
     let problems = problems.iter().take(MAX_PROBLEMS).map(|problem| {
@@ -203,7 +281,7 @@ fn diagnostics(file: JobFile, rope: &Rope, encoding: Encoding) -> Vec<Diagnostic
         let is_refused = file == JobFile::Workflow || !action::is_for_marketplace(problem);
         diagnostic(range, &problem.message, is_refused)
     });
-    problems.collect()
+    (problems.collect(), has_calls)
 }
 
 /// Returns the problems of an action. Those of the marketplace do not hide others.

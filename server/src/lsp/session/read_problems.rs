@@ -11,6 +11,8 @@ pub struct ReadProblems {
     pub uri: String,
     pub edition: u64,
     pub items: Vec<Diagnostic>,
+    /// True if they depend on other files, too.
+    pub has_calls: bool,
 }
 
 /// Lets one text be read at a time, however many a client asks for. Those who waited for the same text get its answer.

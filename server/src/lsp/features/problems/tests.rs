@@ -26,8 +26,17 @@ fn workflows_and_actions_by_their_paths() {
     }
 }
 
+/// The problems of a text alone.
+fn problems_alone(file: JobFile, rope: &Rope, encoding: Encoding) -> Vec<Diagnostic> {
+    let called = CalledFiles {
+        repository: PathBuf::new(),
+        open: HashMap::new(),
+    };
+    diagnostics(file, rope, encoding, &called).0
+}
+
 fn ranges(text: &str, encoding: Encoding) -> Vec<(u32, u32, u32, u32)> {
-    let found = diagnostics(JobFile::Workflow, &Rope::from_str(text), encoding);
+    let found = problems_alone(JobFile::Workflow, &Rope::from_str(text), encoding);
     let range = |found: Diagnostic| {
         let Range { start, end } = found.range;
         (start.line, start.character, end.line, end.character)
@@ -89,7 +98,7 @@ fn a_problem_is_shown_in_its_first_line() {
 fn only_refused_actions_have_errors() {
     let severities = |text: &str| {
         let rope = Rope::from_str(text);
-        let found = diagnostics(JobFile::MaybeAction, &rope, Encoding::Utf16);
+        let found = problems_alone(JobFile::MaybeAction, &rope, Encoding::Utf16);
         let severity = |found: Diagnostic| found.severity.expect("a severity");
         found.into_iter().map(severity).collect::<Vec<_>>()
     };
@@ -115,7 +124,7 @@ fn problems_are_bounded() {
     assert_eq!(found.len(), MAX_PROBLEMS);
     let long = format!("on: {}\njobs: {{}}\n", "x".repeat(500_000));
     let rope = Rope::from_str(&long);
-    let found = diagnostics(JobFile::Workflow, &rope, Encoding::Utf8);
+    let found = problems_alone(JobFile::Workflow, &rope, Encoding::Utf8);
     let message = serde_json::to_string(&found[0].message).expect("JSON");
     assert!(message.len() < 1100, "{}", message.len());
 }
