@@ -17,7 +17,7 @@ pub use text::{Excerpts, MAX_RESULT, excerpt, new_id, plain_text, rfc3339, title
 /// The conversations of an agent, as its own record has them.
 pub trait Conversations: Sync {
     /// Returns the place of the record.
-    fn source(&self, place: &RecordPlace) -> Source;
+    fn source(&self, place: &RecordPlace) -> RecordSource;
 
     /// Returns the beginning of a record that is kept in that of another session. The bytes given to all other functions are
     /// that session's first `bytes` bytes, with its own base before them, followed by this record.
@@ -30,7 +30,7 @@ pub trait Conversations: Sync {
     fn turns(&self, record: &[u8]) -> Result<Vec<RecordedPrompt>, Unreadable>;
 
     /// Returns the messages of one part, in order, as plain text.
-    fn messages(&self, record: &[u8], part: &Part) -> Result<Vec<Message>, Refused>;
+    fn messages(&self, record: &[u8], part: &RecordPart) -> Result<Vec<PlainMessage>, Refused>;
 
     /// Plans the new conversation. A file that it contains was read back already and tells the planned turns.
     fn cut(&self, record: &[u8], request: &CutRequest<'_>) -> Result<NewConversation, Refused>;
@@ -63,16 +63,16 @@ pub struct RecordPlace {
 
 /// The place of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum RecordSource {
     /// Candidates, in the order in which they are tried. The first file that exists is the record.
-    Files(Vec<Candidate>),
+    Files(Vec<RecordCandidate>),
     /// A command whose stdout is the record.
     Command(Vec<String>),
 }
 
 /// A file that may be the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Candidate {
+pub enum RecordCandidate {
     File(PathBuf),
     /// The newest file with this end of its name, in a folder `depth` levels below `root` (0: in `root` itself).
     Search {
@@ -115,7 +115,7 @@ pub struct Anchor {
 
 /// The new conversation, as it is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cut {
+pub enum SessionCut {
     /// Everything before the prompt.
     Before(Anchor),
     /// Everything before the prompt, then one message with this summary of the rest.
@@ -124,7 +124,7 @@ pub enum Cut {
     SummaryOfStart(Anchor, String),
 }
 
-impl Cut {
+impl SessionCut {
     pub fn anchor(&self) -> &Anchor {
         match self {
             Self::Before(anchor)
@@ -140,7 +140,7 @@ pub struct CutRequest<'a> {
     pub place: &'a RecordPlace,
     /// Path at which the record was found. None: it is a kept copy.
     pub record: Option<&'a Path>,
-    pub cut: &'a Cut,
+    pub cut: &'a SessionCut,
     /// Another working directory, without symbolic links.
     pub into: Option<&'a Path>,
     /// Id of the new session, a UUID in its usual form. An agent that names its sessions itself ignores it.
@@ -243,7 +243,7 @@ pub struct Requirement {
 }
 
 impl Requirement {
-    /// Compares the items of all pages read so far. `is_all`: there are no more pages.
+    /// Compares the items of all pages read so far. `is_all`: no page follows.
     pub fn is_met(&self, items: &[Value], is_all: bool) -> bool {
         let values = items.iter().map(|item| item[self.field].as_str());
         let is_same = values
@@ -278,9 +278,11 @@ pub struct CommandLine {
 
 /// A part of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum RecordPart {
     /// All of the open branch, from its first prompt on, also what the agent has compacted since.
     All,
+    /// Everything the model is shown when the conversation continues. After a compaction: its summary, not the replaced messages.
+    Shown,
     /// Everything the model had been shown before the prompt.
     Before(Anchor),
     /// The prompt and all that follows on its branch.
@@ -291,7 +293,7 @@ pub enum Part {
 
 /// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum MessageAuthor {
     User,
     Assistant,
     /// A summary that the agent put in place of earlier messages.
@@ -300,17 +302,17 @@ pub enum Role {
 
 /// A message in plain form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
-    pub role: Role,
+pub struct PlainMessage {
+    pub role: MessageAuthor,
     pub text: String,
-    pub calls: Vec<ToolCall>,
+    pub calls: Vec<PlainCall>,
     /// Results of tools, each cut at [`MAX_RESULT`] bytes.
     pub results: Vec<String>,
 }
 
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolCall {
+pub struct PlainCall {
     pub name: String,
     /// The file, or the first line of the command, as far as the call names one.
     pub target: Option<String>,

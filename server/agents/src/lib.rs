@@ -126,6 +126,58 @@ pub fn exercise(payload: &[u8]) {
     }
 }
 
+/// Reads any bytes as a record of each agent and cuts it. Checks that a new session tells the planned turns.
+#[cfg(any(test, fuzzing))]
+pub fn exercise_record(record: &[u8]) {
+    use conversations::{CutRequest, Placement, RecordPart, RecordPlace, SessionCut};
+
+    const SESSION: &str = "11111111-2222-4333-8444-555555555555";
+    for of in AGENTS.iter().filter_map(|agent| agent.conversations()) {
+        let _ = (
+            of.base(record),
+            of.tells(record),
+            of.messages(record, &RecordPart::All),
+        );
+        let turns = of.turns(record).unwrap_or_default();
+        // the first ones and the last
+        for turn in turns.iter().take(3).chain(turns.iter().skip(3).last()) {
+            let anchor = || turn.anchor.clone();
+            let parts = [
+                RecordPart::Before(anchor()),
+                RecordPart::From(anchor()),
+                RecordPart::Turn(anchor()),
+            ];
+            for part in &parts {
+                let _ = of.messages(record, part);
+            }
+            let cuts = [
+                SessionCut::Before(anchor()),
+                SessionCut::SummaryOfRest(anchor(), "summary".to_owned()),
+                SessionCut::SummaryOfStart(anchor(), "summary".to_owned()),
+            ];
+            for cut in &cuts {
+                let request = CutRequest {
+                    place: &RecordPlace::default(),
+                    record: Some(Path::new("/a/b/c.jsonl")),
+                    cut,
+                    into: None,
+                    session: SESSION,
+                    now: 0,
+                    folders: &[],
+                };
+                match of.cut(record, &request) {
+                    Ok(new) => {
+                        if let Placement::File { bytes, .. } = &new.placement {
+                            new.verify(of, bytes).unwrap();
+                        }
+                    }
+                    Err(refused) => assert!(!refused.to_string().contains('\n')),
+                }
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::{Path, PathBuf};
@@ -137,13 +189,14 @@ mod tests {
     /// Replays the inputs that fuzzing found (`tests/fuzz/found`).
     #[test]
     fn inputs_found_by_fuzzing_pass() {
-        let folder = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../tests/fuzz/found/payload"
-        );
-        for file in std::fs::read_dir(folder).unwrap() {
-            super::exercise(&std::fs::read(file.unwrap().path()).unwrap());
-        }
+        let replay = |target: &str, exercise: fn(&[u8])| {
+            let found = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fuzz/found");
+            for file in std::fs::read_dir(Path::new(found).join(target)).unwrap() {
+                exercise(&std::fs::read(file.unwrap().path()).unwrap());
+            }
+        };
+        replay("payload", super::exercise);
+        replay("record", super::exercise_record);
     }
 
     /// Payloads of all agents with a value replaced, removed or moved, and with bytes changed, cut and doubled.

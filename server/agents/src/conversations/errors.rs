@@ -54,7 +54,7 @@ pub enum Refused {
     Compacted {
         text: String,
     },
-    /// What was made tells other turns than planned.
+    /// The new conversation tells other turns than planned.
     Differs {
         planned: usize,
         told: usize,
@@ -113,7 +113,7 @@ impl fmt::Display for Refused {
                             "; the nearest is “{text}”, prompt {number} of its branch"
                         )
                     }
-                    None => write!(f, "; the agent took it back, or it is in another session"),
+                    None => write!(f, "; it was removed in the agent, or is in another session"),
                 }
             }
             Self::Ambiguous { text, count } => {

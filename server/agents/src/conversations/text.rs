@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Cut, Message, Role};
+use super::{MessageAuthor, PlainMessage, SessionCut};
 
 /// Bytes of a tool's result that a plain message keeps.
 pub const MAX_RESULT: usize = 2 * 1024;
@@ -49,12 +49,12 @@ pub fn excerpt(prompt: &str) -> String {
 }
 
 /// Returns the title of a new conversation in the agent's own list.
-pub fn title(cut: &Cut, prompt: &str) -> String {
+pub fn title(cut: &SessionCut, prompt: &str) -> String {
     let prompt = excerpt(prompt);
     match cut {
-        Cut::Before(_) => format!("before “{prompt}” · Backstitch"),
-        Cut::SummaryOfRest(..) => format!("summary from “{prompt}” on · Backstitch"),
-        Cut::SummaryOfStart(..) => format!("summary up to “{prompt}” · Backstitch"),
+        SessionCut::Before(_) => format!("before “{prompt}” · Backstitch"),
+        SessionCut::SummaryOfRest(..) => format!("summary from “{prompt}” on · Backstitch"),
+        SessionCut::SummaryOfStart(..) => format!("summary up to “{prompt}” · Backstitch"),
     }
 }
 
@@ -75,13 +75,13 @@ pub fn rfc3339(time: i64) -> String {
 }
 
 /// Returns messages as text for a summary: role, text, calls by name and target, results.
-pub fn plain_text(messages: &[Message]) -> String {
+pub fn plain_text(messages: &[PlainMessage]) -> String {
     let mut text = String::new();
     for message in messages {
         let role = match message.role {
-            Role::User => "User",
-            Role::Assistant => "Assistant",
-            Role::Summary => "Summary of earlier messages",
+            MessageAuthor::User => "User",
+            MessageAuthor::Assistant => "Assistant",
+            MessageAuthor::Summary => "Summary of earlier messages",
         };
         if !message.text.is_empty() {
             let _ = writeln!(text, "{role}: {}\n", message.text.trim_end());
@@ -106,7 +106,7 @@ pub fn plain_text(messages: &[Message]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Anchor, ToolCall};
+    use super::super::{Anchor, PlainCall};
     use super::*;
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
             native: None,
         };
         let long = format!("first\n\n \"line\"\t{}", "ü".repeat(100));
-        let title = title(&Cut::Before(anchor), &long);
+        let title = title(&SessionCut::Before(anchor), &long);
         let kept = "ü".repeat(46);
         assert_eq!(
             title,
@@ -139,10 +139,10 @@ mod tests {
 
     #[test]
     fn messages_as_text() {
-        let message = Message {
-            role: Role::Assistant,
+        let message = PlainMessage {
+            role: MessageAuthor::Assistant,
             text: "Done.".to_owned(),
-            calls: vec![ToolCall {
+            calls: vec![PlainCall {
                 name: "Write".to_owned(),
                 target: Some("a.txt".to_owned()),
             }],

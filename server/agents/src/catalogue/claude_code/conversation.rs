@@ -2,19 +2,24 @@
 //! beside it with the rows of the chain. `--resume-session-at` is not used: in a terminal the agent ignores it without a word.
 
 mod chain;
+mod content;
 mod cut;
 mod file;
 mod folders;
 mod messages;
+mod plan;
 mod rewrite;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 
 use super::spec::SPEC;
 use crate::conversations::{
-    Anchor, Candidate, CommandLine, Conversations, CutRequest, Excerpts, Made, Message,
-    NewConversation, Part, RecordPlace, RecordedPrompt, Refused, Source, ToldTurn, Unreadable,
+    Anchor, CommandLine, Conversations, CutRequest, Excerpts, Made, NewConversation, PlainMessage,
+    RecordCandidate, RecordPart, RecordPlace, RecordSource, RecordedPrompt, Refused, ToldTurn,
+    Unreadable,
 };
 use chain::Chain;
 
@@ -25,16 +30,16 @@ const PREFILL_SINCE: [u32; 3] = [2, 1, 330];
 pub struct ClaudeConversations;
 
 impl Conversations for ClaudeConversations {
-    fn source(&self, place: &RecordPlace) -> Source {
-        let mut files: Vec<Candidate> = Vec::new();
-        files.extend(place.transcript.clone().map(Candidate::File));
+    fn source(&self, place: &RecordPlace) -> RecordSource {
+        let mut files: Vec<RecordCandidate> = Vec::new();
+        files.extend(place.transcript.clone().map(RecordCandidate::File));
         // a session resumed elsewhere reports a path that does not exist
-        files.extend(projects(place, None).map(|root| Candidate::Search {
+        files.extend(projects(place, None).map(|root| RecordCandidate::Search {
             root,
             depth: 1,
             suffix: format!("{}.jsonl", place.session),
         }));
-        Source::Files(files)
+        RecordSource::Files(files)
     }
 
     fn folders(&self, place: &RecordPlace, record: Option<&Path>) -> Option<PathBuf> {
@@ -72,7 +77,7 @@ impl Conversations for ClaudeConversations {
         Ok(turns.collect())
     }
 
-    fn messages(&self, record: &[u8], part: &Part) -> Result<Vec<Message>, Refused> {
+    fn messages(&self, record: &[u8], part: &RecordPart) -> Result<Vec<PlainMessage>, Refused> {
         let chain = read(record)?;
         let rows = cut::rows_of(&chain, part)?;
         let rows = rows.into_iter().map(|row| &chain.rows[row]);
@@ -88,7 +93,7 @@ impl Conversations for ClaudeConversations {
         let Some(Ok(rows)) = chain.leaf().map(|leaf| chain.context(leaf)) else {
             return Ok(Vec::new());
         };
-        Ok(cut::told(&chain, &rows))
+        Ok(cut::prompts_told(&chain, &rows))
     }
 
     fn opening(&self, made: &Made, prompt: &str) -> CommandLine {
@@ -102,9 +107,10 @@ impl Conversations for ClaudeConversations {
         let prompt_in_it = can_prefill && !prompt.is_empty() && Excerpts::fits_argument(prompt);
         if prompt_in_it {
             // in one argument: a prompt may begin with a dash
-            match prompt.starts_with('-') {
-                true => argv.push(format!("--prefill={prompt}")),
-                false => argv.extend(["--prefill".to_owned(), prompt.to_owned()]),
+            if prompt.starts_with('-') {
+                argv.push(format!("--prefill={prompt}"));
+            } else {
+                argv.extend(["--prefill".to_owned(), prompt.to_owned()]);
             }
         }
         CommandLine {
@@ -126,10 +132,10 @@ fn projects(place: &RecordPlace, record: Option<&Path>) -> Option<PathBuf> {
 
 fn read(record: &[u8]) -> Result<Chain<'_>, Unreadable> {
     let rows = rows::read(record);
-    match rows.iter().any(|row| row.is_prompt || row.is_summary) {
-        true => Ok(Chain { rows }),
-        false => Err(Unreadable::NoPrompts { agent: SPEC.title }),
+    if !rows.iter().any(|row| row.is_prompt || row.is_summary) {
+        return Err(Unreadable::NoPrompts { agent: SPEC.title });
     }
+    Ok(Chain { rows })
 }
 
 fn version_of(text: &str) -> Option<[u32; 3]> {

@@ -3,6 +3,8 @@
 
 mod messages;
 mod record;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 
@@ -10,11 +12,11 @@ use serde_json::{Value, json};
 
 use super::spec::SPEC;
 use crate::conversations::{
-    Anchor, Candidate, CommandLine, Conversations, Cut, CutRequest, Made, Message, NewConversation,
-    Part, Placement, RecordBase, RecordPlace, RecordedPrompt, Refused, Requirement, ServerCall,
-    Source, ToldTurn, Unreadable,
+    Anchor, CommandLine, Conversations, CutRequest, Made, NewConversation, Placement, PlainMessage,
+    RecordBase, RecordCandidate, RecordPart, RecordPlace, RecordSource, RecordedPrompt, Refused,
+    Requirement, ServerCall, SessionCut, ToldTurn, Unreadable,
 };
-use record::{Record, Turn};
+use record::{Record, RolloutTurn};
 
 /// Turns of one page of a list.
 const PAGE: usize = 100;
@@ -23,26 +25,26 @@ const PAGE: usize = 100;
 pub struct CodexConversations;
 
 impl Conversations for CodexConversations {
-    fn source(&self, place: &RecordPlace) -> Source {
+    fn source(&self, place: &RecordPlace) -> RecordSource {
         let suffix = format!("-{}.jsonl", place.session);
         let mut files = Vec::new();
         if let Some(home) = &place.home {
-            // a turn that was taken back in the terminal begins a second file of the thread: the newest is right
-            files.push(Candidate::Search {
+            // a turn that was removed in the terminal begins a second file of the thread: the newest is right
+            files.push(RecordCandidate::Search {
                 root: home.join("sessions"),
                 depth: 3,
                 suffix: suffix.clone(),
             });
         }
-        files.extend(place.transcript.clone().map(Candidate::File));
+        files.extend(place.transcript.clone().map(RecordCandidate::File));
         if let Some(home) = &place.home {
-            files.push(Candidate::Search {
+            files.push(RecordCandidate::Search {
                 root: home.join("archived_sessions"),
                 depth: 0,
                 suffix,
             });
         }
-        Source::Files(files)
+        RecordSource::Files(files)
     }
 
     fn base(&self, record: &[u8]) -> Option<RecordBase> {
@@ -74,13 +76,13 @@ impl Conversations for CodexConversations {
         Ok(prompts.collect())
     }
 
-    fn messages(&self, record: &[u8], part: &Part) -> Result<Vec<Message>, Refused> {
+    fn messages(&self, record: &[u8], part: &RecordPart) -> Result<Vec<PlainMessage>, Refused> {
         let record = read(record)?;
         let turns = match part {
-            Part::All => &record.turns[..],
-            Part::Before(anchor) => &record.turns[..number(&record, anchor)?],
-            Part::From(anchor) => &record.turns[number(&record, anchor)?..],
-            Part::Turn(anchor) => {
+            RecordPart::All | RecordPart::Shown => &record.turns[..],
+            RecordPart::Before(anchor) => &record.turns[..number(&record, anchor)?],
+            RecordPart::From(anchor) => &record.turns[number(&record, anchor)?..],
+            RecordPart::Turn(anchor) => {
                 let from = number(&record, anchor)?;
                 let rest = record.turns[from + 1..].iter();
                 let more = rest.take_while(|turn| turn.prompt.is_none()).count();
@@ -95,7 +97,7 @@ impl Conversations for CodexConversations {
     }
 
     fn tells(&self, record: &[u8]) -> Result<Vec<ToldTurn>, Unreadable> {
-        Ok(told(&read(record)?.turns))
+        Ok(prompts_told(&read(record)?.turns))
     }
 
     fn opening(&self, made: &Made, _prompt: &str) -> CommandLine {
@@ -114,10 +116,10 @@ impl Conversations for CodexConversations {
 
 fn read(bytes: &[u8]) -> Result<Record<'_>, Unreadable> {
     let record = record::read(bytes);
-    match record.turns.iter().any(|turn| turn.prompt.is_some()) {
-        true => Ok(record),
-        false => Err(Unreadable::NoPrompts { agent: SPEC.title }),
+    if !record.turns.iter().any(|turn| turn.prompt.is_some()) {
+        return Err(Unreadable::NoPrompts { agent: SPEC.title });
     }
+    Ok(record)
 }
 
 fn number(record: &Record<'_>, anchor: &Anchor) -> Result<usize, Refused> {
@@ -129,7 +131,7 @@ fn number(record: &Record<'_>, anchor: &Anchor) -> Result<usize, Refused> {
     })
 }
 
-fn told(turns: &[Turn<'_>]) -> Vec<ToldTurn> {
+fn prompts_told(turns: &[RolloutTurn<'_>]) -> Vec<ToldTurn> {
     let prompts = turns
         .iter()
         .filter_map(|turn| Some((turn, turn.prompt.as_ref()?)));
@@ -150,22 +152,22 @@ fn cut(record: &Record<'_>, request: &CutRequest<'_>) -> Result<NewConversation,
         });
     }
     let kept = match request.cut {
-        Cut::Before(_) | Cut::SummaryOfRest(..) => start,
-        Cut::SummaryOfStart(..) => rest,
+        SessionCut::Before(_) | SessionCut::SummaryOfRest(..) => start,
+        SessionCut::SummaryOfStart(..) => rest,
     };
-    let tells = told(kept);
+    let tells = prompts_told(kept);
     let calls = match request.cut {
-        Cut::Before(_) => forked(start, rest, request),
-        Cut::SummaryOfRest(_, summary) => {
+        SessionCut::Before(_) => forked(start, rest, request),
+        SessionCut::SummaryOfRest(_, summary) => {
             has_text(summary)?;
             let mut calls = match forked(start, rest, request) {
                 calls if calls.is_empty() => started(record, request),
                 calls => calls,
             };
-            calls.push(inject(vec![summary_item(summary)]));
+            calls.push(inject(&[summary_item(summary)]));
             calls
         }
-        Cut::SummaryOfStart(_, summary) => {
+        SessionCut::SummaryOfStart(_, summary) => {
             has_text(summary)?;
             if rest.iter().any(|turn| turn.is_compaction) {
                 return Err(Refused::Compacted {
@@ -176,17 +178,16 @@ fn cut(record: &Record<'_>, request: &CutRequest<'_>) -> Result<NewConversation,
             let mut all = vec![summary_item(summary)];
             all.extend(items.filter_map(messages::injected));
             let mut calls = started(record, request);
-            calls.push(inject(all));
+            calls.push(inject(&all));
             calls
         }
     };
-    let of_branch = told(&record.turns).len();
-    let placement = match calls.is_empty() {
-        true => Placement::Fresh,
-        false => Placement::Serve {
-            argv: vec![SPEC.program.to_owned(), "app-server".to_owned()],
-            calls,
-        },
+    let of_branch = prompts_told(&record.turns).len();
+    let argv = vec![SPEC.program.to_owned(), "app-server".to_owned()];
+    let placement = if calls.is_empty() {
+        Placement::Fresh
+    } else {
+        Placement::Serve { argv, calls }
     };
     Ok(NewConversation {
         placement,
@@ -199,14 +200,18 @@ fn cut(record: &Record<'_>, request: &CutRequest<'_>) -> Result<NewConversation,
 }
 
 fn has_text(summary: &str) -> Result<(), Refused> {
-    match summary.trim().is_empty() {
-        true => Err(Refused::EmptySummary),
-        false => Ok(()),
+    if summary.trim().is_empty() {
+        return Err(Refused::EmptySummary);
     }
+    Ok(())
 }
 
 /// Returns the calls that fork a thread through the last of these turns. Empty: there is none.
-fn forked(start: &[Turn<'_>], rest: &[Turn<'_>], request: &CutRequest<'_>) -> Vec<ServerCall> {
+fn forked(
+    start: &[RolloutTurn<'_>],
+    rest: &[RolloutTurn<'_>],
+    request: &CutRequest<'_>,
+) -> Vec<ServerCall> {
     let Some(last) = start.last() else {
         return Vec::new();
     };
@@ -215,15 +220,15 @@ fn forked(start: &[Turn<'_>], rest: &[Turn<'_>], request: &CutRequest<'_>) -> Ve
     let wanted = rest.first().map(|turn| turn.id.to_owned());
     let through: Vec<String> = kept.clone().chain(wanted).collect();
     let mut calls = greeting();
-    // a turn that was taken back in the terminal is not there
-    calls.push(list(json!(thread), None, through, false));
+    // a turn that was removed in the terminal is not there
+    calls.push(list(Some(thread), None, through, false));
     let mut params = json!({"threadId": thread, "lastTurnId": last.id, "excludeTurns": true});
     add_directory(&mut params, request.into);
     calls.push(ServerCall {
         new_id: Some("/thread/id"),
         ..call("thread/fork", params)
     });
-    calls.push(list(Value::Null, Some("/threadId"), kept.collect(), true));
+    calls.push(list(None, Some("/threadId"), kept.collect(), true));
     calls
 }
 
@@ -279,7 +284,7 @@ fn call(method: &'static str, params: Value) -> ServerCall {
 
 /// Returns the call that lists the turns of a thread, and compares their ids.
 fn list(
-    thread: Value,
+    thread: Option<&str>,
     takes_id: Option<&'static str>,
     values: Vec<String>,
     is_exact: bool,
@@ -298,7 +303,7 @@ fn list(
     }
 }
 
-fn inject(items: Vec<Value>) -> ServerCall {
+fn inject(items: &[Value]) -> ServerCall {
     ServerCall {
         takes_id: Some("/threadId"),
         ..call(

@@ -3,19 +3,20 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::messages::{Content, message_id};
-use super::rows::{Kind, Parent, Row};
+use super::content::MessageContent;
+use super::messages::message_id;
+use super::rows::{LinkedRow, Parent, RowKind};
 use crate::conversations::Refused;
 
 /// Rows of a record with their branches.
 #[derive(Debug)]
 pub struct Chain<'a> {
-    pub rows: Vec<Row<'a>>,
+    pub rows: Vec<LinkedRow<'a>>,
 }
 
 /// A prompt's place among the branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct BranchPlace {
     pub row: usize,
     pub branch: usize,
     pub before: usize,
@@ -28,7 +29,7 @@ impl<'a> Chain<'a> {
 
     /// Returns the row at which the open branch ends: the newest that is kept.
     pub fn leaf(&self) -> Option<usize> {
-        self.rows.iter().rposition(|row| row.kind != Kind::Other)
+        self.rows.iter().rposition(|row| row.kind != RowKind::Other)
     }
 
     pub fn parent(&self, row: usize) -> Option<usize> {
@@ -39,7 +40,7 @@ impl<'a> Chain<'a> {
     }
 
     /// Returns the first kept row on the way from a row, itself included, to the start of its chain.
-    pub fn kept_from(&self, row: usize, is_kept: impl Fn(&Row<'a>) -> bool) -> Option<usize> {
+    pub fn kept_from(&self, row: usize, is_kept: impl Fn(&LinkedRow<'a>) -> bool) -> Option<usize> {
         let parents = std::iter::successors(Some(row), |row| self.parent(*row));
         let mut path = parents.take(self.rows.len());
         path.find(|row| is_kept(&self.rows[*row]))
@@ -61,7 +62,7 @@ impl<'a> Chain<'a> {
     }
 
     /// Returns the prompts of the open branch in order, then those of the others, each once.
-    pub fn prompts(&self) -> Vec<Place> {
+    pub fn prompts(&self) -> Vec<BranchPlace> {
         let mut branch_of: Vec<Option<usize>> = vec![None; self.rows.len()];
         let mut counts: Vec<usize> = vec![0; self.rows.len()];
         let mut places = Vec::new();
@@ -88,7 +89,7 @@ impl<'a> Chain<'a> {
                 if self.rows[row].is_prompt {
                     let before = count;
                     count += 1;
-                    places.push(Place {
+                    places.push(BranchPlace {
                         row,
                         branch,
                         before,
@@ -101,8 +102,7 @@ impl<'a> Chain<'a> {
         places
     }
 
-    /// Returns the rows that the model is shown at the end of the chain that ends with `leaf`, in the order in which it is shown
-    /// them. Refused if one is missing or uncertain.
+    /// Returns the rows that the model is shown at the end of a chain, in that order. Refused if one is missing or uncertain.
     pub fn context(&self, leaf: usize) -> Result<Vec<usize>, Refused> {
         let mut path = self.parents(leaf)?;
         path.reverse();
@@ -153,16 +153,26 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Adds the rows of parallel calls: parts of one message, and the results of its calls, are siblings of which only one is on
-    /// the chain.
+    /// Adds the rows of parallel calls. Parts of one message are siblings, and so are the results of its calls. Only one of them is
+    /// on the chain.
     fn with_siblings(&self, order: Vec<usize>, on_chain: &HashSet<usize>) -> Vec<usize> {
         let mut owners: HashMap<usize, usize> = HashMap::new();
         for (place, row) in order.iter().enumerate() {
             owners.insert(*row, place);
         }
+        // nearly all chains have none: then no message needs to be parsed
+        let is_beside = |(number, row): (usize, &LinkedRow<'a>)| {
+            matches!(row.parent, Parent::Row(parent) if owners.contains_key(&parent))
+                && !on_chain.contains(&number)
+                && matches!(row.kind, RowKind::Assistant | RowKind::User)
+                && !row.is_prompt
+        };
+        if !self.rows.iter().enumerate().any(is_beside) {
+            return order;
+        }
         let mut messages = HashSet::new();
         let mut calls = HashSet::new();
-        let is_assistant = |row: &usize| self.rows[*row].kind == Kind::Assistant;
+        let is_assistant = |row: &usize| self.rows[*row].kind == RowKind::Assistant;
         for row in order.iter().copied().filter(is_assistant) {
             messages.extend(message_id(&self.rows[row]));
             self.add_calls(row, &mut calls);
@@ -179,15 +189,15 @@ impl<'a> Chain<'a> {
                 continue;
             }
             let is_part = match row.kind {
-                Kind::Assistant => message_id(row).is_some_and(|id| messages.contains(id)),
-                Kind::User if !row.is_prompt => row
+                RowKind::Assistant => message_id(row).is_some_and(|id| messages.contains(id)),
+                RowKind::User if !row.is_prompt => row
                     .message
-                    .and_then(Content::read)
+                    .and_then(MessageContent::read)
                     .is_some_and(|content| content.results().any(|id| calls.contains(id))),
                 _ => false,
             };
             if is_part {
-                if row.kind == Kind::Assistant {
+                if row.kind == RowKind::Assistant {
                     self.add_calls(number, &mut calls);
                 }
                 owners.insert(number, owner);
@@ -207,7 +217,7 @@ impl<'a> Chain<'a> {
     }
 
     fn add_calls(&self, row: usize, calls: &mut HashSet<String>) {
-        if let Some(content) = self.rows[row].message.and_then(Content::read) {
+        if let Some(content) = self.rows[row].message.and_then(MessageContent::read) {
             calls.extend(content.calls().map(str::to_owned));
         }
     }
@@ -215,7 +225,7 @@ impl<'a> Chain<'a> {
     /// Returns the newest row of the branch on which a prompt is.
     pub fn end_of_branch(&self, prompt: usize) -> usize {
         let kept = (0..self.rows.len()).rev();
-        let kept = kept.filter(|row| self.rows[*row].kind != Kind::Other);
+        let kept = kept.filter(|row| self.rows[*row].kind != RowKind::Other);
         // a row is below the prompt if its parent is; each row is asked once
         let mut below: Vec<Option<bool>> = vec![None; self.rows.len()];
         below[prompt] = Some(true);
@@ -238,6 +248,12 @@ impl<'a> Chain<'a> {
             }
         }
         prompt
+    }
+
+    /// Returns the number of prompts in the history up to this row.
+    pub fn count_prompts(&self, leaf: usize) -> usize {
+        let prompts = self.history(leaf);
+        prompts.filter(|row| self.rows[*row].is_prompt).count()
     }
 
     /// Returns the rows of the history from its first row to this one, in order, with those of parallel calls.

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use super::chain::Chain;
 use super::file;
 use super::messages;
-use super::rows::{Kind, Parent};
+use super::plan::{CutPlan, Summary};
+use super::rows::{Parent, RowKind};
 use crate::conversations::{
-    Anchor, Cut, CutRequest, NewConversation, Part, Placement, Refused, ToldTurn,
+    Anchor, CutRequest, NewConversation, Placement, RecordPart, Refused, SessionCut, ToldTurn,
 };
 
 /// Attachments that describe the session to the model: its system prompt, tools, model and surroundings. The newest of each
@@ -24,28 +25,6 @@ const STANDING: [&str; 9] = [
     "prompt_snapshot",
 ];
 
-/// The rows of a new session, before they are written.
-#[derive(Debug)]
-pub struct Plan {
-    /// Rows of the record in the order in which the model is shown them.
-    pub shown: Vec<usize>,
-    pub summary: Summary,
-    /// The row of the record at which the new chain ends. None: it ends with the summary, or is empty.
-    pub leaf: Option<usize>,
-    /// Rows of the start that follow the summary, each after the one before: the attachments that stay, then the prompt.
-    pub after_summary: Vec<usize>,
-}
-
-/// The place of the summary in a new session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Summary {
-    None,
-    /// The first row.
-    First,
-    /// The last row, whose parent is this one.
-    Last(Option<usize>),
-}
-
 pub fn cut(
     chain: &Chain<'_>,
     record: &[u8],
@@ -53,20 +32,20 @@ pub fn cut(
 ) -> Result<NewConversation, Refused> {
     let prompt = prompt_row(chain, request.cut.anchor())?;
     let plan = plan(chain, request.cut, prompt)?;
-    let tells = told(chain, &plan.shown);
-    let history = chain.whole_history(chain.end_of_branch(prompt));
-    let of_branch = history.iter().filter(|row| chain.rows[**row].is_prompt);
+    let tells = prompts_told(chain, &plan.shown);
+    let of_branch = chain.count_prompts(chain.end_of_branch(prompt));
     let kept = plan.shown.iter().map(|row| &chain.rows[*row]);
     let mut newest = kept.clone().rev().chain([&chain.rows[prompt]]);
     let mut new = NewConversation {
         placement: Placement::Fresh,
-        dropped: of_branch.count().saturating_sub(tells.len()),
+        dropped: of_branch.saturating_sub(tells.len()),
         tells,
         basis: kept.clone().map(|row| row.range.clone()).collect(),
         version: newest.find_map(|row| row.version.map(str::to_owned)),
         tokens: kept.rev().find_map(messages::tokens),
     };
-    let is_message = |row: &usize| matches!(chain.rows[*row].kind, Kind::User | Kind::Assistant);
+    let is_message =
+        |row: &usize| matches!(chain.rows[*row].kind, RowKind::User | RowKind::Assistant);
     if plan.summary != Summary::None || plan.shown.iter().any(is_message) {
         let path = file::path(request)?;
         let bytes = file::write(record, chain, &plan, request, prompt)?;
@@ -99,36 +78,39 @@ fn before(chain: &Chain<'_>, prompt: usize) -> Result<(Vec<usize>, Option<usize>
             if rows.contains(&prompt) {
                 return Err(chain.broken(prompt, "is its own ancestor"));
             }
-            rows.retain(|row| chain.rows[*row].kind != Kind::Other);
-            Ok((rows, chain.kept_from(leaf, |row| row.kind != Kind::Other)))
+            rows.retain(|row| chain.rows[*row].kind != RowKind::Other);
+            Ok((
+                rows,
+                chain.kept_from(leaf, |row| row.kind != RowKind::Other),
+            ))
         }
     }
 }
 
-fn plan(chain: &Chain<'_>, cut: &Cut, prompt: usize) -> Result<Plan, Refused> {
+fn plan(chain: &Chain<'_>, cut: &SessionCut, prompt: usize) -> Result<CutPlan, Refused> {
     let (start, leaf) = before(chain, prompt)?;
-    let plan = Plan {
+    let plan = CutPlan {
         shown: start,
         summary: Summary::None,
         leaf,
         after_summary: Vec::new(),
     };
     match cut {
-        Cut::Before(_) => Ok(plan),
-        Cut::SummaryOfRest(_, summary) => {
+        SessionCut::Before(_) => Ok(plan),
+        SessionCut::SummaryOfRest(_, summary) => {
             has_text(summary)?;
-            Ok(Plan {
+            Ok(CutPlan {
                 summary: Summary::Last(leaf),
                 leaf: None,
                 ..plan
             })
         }
-        Cut::SummaryOfStart(_, summary) => {
+        SessionCut::SummaryOfStart(_, summary) => {
             has_text(summary)?;
             let start: HashSet<usize> = plan.shown.iter().copied().collect();
             let end = chain.end_of_branch(prompt);
             let mut rest = chain.context(end)?;
-            rest.retain(|row| !start.contains(row) && chain.rows[*row].kind != Kind::Other);
+            rest.retain(|row| !start.contains(row) && chain.rows[*row].kind != RowKind::Other);
             let is_compaction = |row: &usize| {
                 let row = &chain.rows[*row];
                 row.is_summary || row.earlier.is_some()
@@ -140,7 +122,7 @@ fn plan(chain: &Chain<'_>, cut: &Cut, prompt: usize) -> Result<Plan, Refused> {
             }
             let standing = standing(chain, &plan.shown);
             let after_summary = standing.iter().copied().chain([prompt]).collect();
-            Ok(Plan {
+            Ok(CutPlan {
                 shown: standing.into_iter().chain(rest).collect(),
                 summary: Summary::First,
                 leaf: Some(end),
@@ -151,17 +133,17 @@ fn plan(chain: &Chain<'_>, cut: &Cut, prompt: usize) -> Result<Plan, Refused> {
 }
 
 fn has_text(summary: &str) -> Result<(), Refused> {
-    match summary.trim().is_empty() {
-        true => Err(Refused::EmptySummary),
-        false => Ok(()),
+    if summary.trim().is_empty() {
+        return Err(Refused::EmptySummary);
     }
+    Ok(())
 }
 
 /// Returns the newest attachment of each standing kind among the rows that a summary replaces.
 fn standing(chain: &Chain<'_>, replaced: &[usize]) -> Vec<usize> {
     let mut kinds = HashSet::new();
     let attachments = replaced.iter().rev().copied();
-    let attachments = attachments.filter(|row| chain.rows[*row].kind == Kind::Attachment);
+    let attachments = attachments.filter(|row| chain.rows[*row].kind == RowKind::Attachment);
     let mut rows: Vec<usize> = attachments
         .filter(|row| {
             let kind = chain.rows[*row]
@@ -175,7 +157,7 @@ fn standing(chain: &Chain<'_>, replaced: &[usize]) -> Vec<usize> {
 }
 
 /// Returns the prompts among rows.
-pub fn told(chain: &Chain<'_>, rows: &[usize]) -> Vec<ToldTurn> {
+pub fn prompts_told(chain: &Chain<'_>, rows: &[usize]) -> Vec<ToldTurn> {
     let rows = rows.iter().map(|row| &chain.rows[*row]);
     let prompts = rows.filter(|row| row.is_prompt);
     let told = prompts.map(|row| ToldTurn {
@@ -186,20 +168,25 @@ pub fn told(chain: &Chain<'_>, rows: &[usize]) -> Vec<ToldTurn> {
 }
 
 /// Returns the rows of a part, in order.
-pub fn rows_of(chain: &Chain<'_>, part: &Part) -> Result<Vec<usize>, Refused> {
+pub fn rows_of(chain: &Chain<'_>, part: &RecordPart) -> Result<Vec<usize>, Refused> {
     let anchor = match part {
-        Part::All => {
+        RecordPart::All => {
             let leaf = chain.leaf();
             return Ok(leaf.map_or_else(Vec::new, |leaf| chain.whole_history(leaf)));
         }
-        Part::Before(anchor) => return Ok(before(chain, prompt_row(chain, anchor)?)?.0),
-        Part::From(anchor) | Part::Turn(anchor) => anchor,
+        RecordPart::Shown => {
+            return chain
+                .leaf()
+                .map_or(Ok(Vec::new()), |leaf| chain.context(leaf));
+        }
+        RecordPart::Before(anchor) => return Ok(before(chain, prompt_row(chain, anchor)?)?.0),
+        RecordPart::From(anchor) | RecordPart::Turn(anchor) => anchor,
     };
     let prompt = prompt_row(chain, anchor)?;
     let rows = chain.whole_history(chain.end_of_branch(prompt)).into_iter();
     let mut rows = rows.skip_while(|row| *row != prompt);
     let first = rows.next();
-    let is_turn = matches!(part, Part::Turn(_));
+    let is_turn = matches!(part, RecordPart::Turn(_));
     let rest = rows.take_while(|row| !(is_turn && chain.rows[*row].is_prompt));
     Ok(first.into_iter().chain(rest).collect())
 }

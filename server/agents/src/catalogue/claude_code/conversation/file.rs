@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::chain::Chain;
-use super::cut::{Plan, Summary};
 use super::folders::FolderName;
 use super::messages;
-use super::rewrite::{Changes, append};
-use super::rows::{Kind, Row, read};
+use super::plan::{CutPlan, Summary};
+use super::rewrite::{NewParent, RowChanges, append};
+use super::rows::{LinkedRow, RowKind, read};
 use super::{SPEC, projects};
-use crate::conversations::{Cut, CutRequest, Refused, new_id, rfc3339, title};
+use crate::conversations::{CutRequest, Refused, SessionCut, new_id, rfc3339, title};
 
 /// Fields of the summary's row that are those of the prompt's row.
 const SHARED: [&str; 5] = ["userType", "entrypoint", "cwd", "version", "gitBranch"];
@@ -40,15 +40,17 @@ pub fn path(request: &CutRequest<'_>) -> Result<PathBuf, Refused> {
 pub fn write(
     record: &[u8],
     chain: &Chain<'_>,
-    plan: &Plan,
+    plan: &CutPlan,
     request: &CutRequest<'_>,
     prompt: usize,
 ) -> Result<Vec<u8>, Refused> {
     let into = request.into.map(Path::to_string_lossy);
-    let line = |row: &Row<'_>| std::str::from_utf8(&record[row.range.clone()]).unwrap_or_default();
+    let line =
+        |row: &LinkedRow<'_>| std::str::from_utf8(&record[row.range.clone()]).unwrap_or_default();
     let now = newest(chain, plan, request);
     let summary_id = new_id(request.session, 1);
-    let mut bytes = Vec::new();
+    let lengths = plan.shown.iter().map(|row| chain.rows[*row].range.len());
+    let mut bytes = Vec::with_capacity(lengths.sum::<usize>() + 4096);
     let summary = |bytes: &mut Vec<u8>| {
         let like = line(&chain.rows[prompt]);
         let row = summary_row(chain, plan, request, like, &now);
@@ -63,7 +65,7 @@ pub fn write(
     let mut order = plan.shown.clone();
     order.sort_unstable_by_key(|row| (plan.leaf == Some(*row), *row));
     for row in order {
-        let changes = Changes {
+        let changes = RowChanges {
             session: request.session,
             directory: into.as_deref(),
             // the agent continues from the newest row that nothing follows
@@ -83,7 +85,7 @@ pub fn write(
 }
 
 /// Returns the time of the newest row: now, or that of a kept row from a clock that was ahead.
-fn newest(chain: &Chain<'_>, plan: &Plan, request: &CutRequest<'_>) -> String {
+fn newest(chain: &Chain<'_>, plan: &CutPlan, request: &CutRequest<'_>) -> String {
     let rows = plan.shown.iter().map(|row| &chain.rows[*row]);
     let now = rfc3339(request.now);
     let newest = rows.filter_map(|row| row.timestamp).max();
@@ -93,26 +95,28 @@ fn newest(chain: &Chain<'_>, plan: &Plan, request: &CutRequest<'_>) -> String {
 /// Returns the parent of a row, if it is another one in the new session.
 fn parent<'a>(
     chain: &Chain<'a>,
-    plan: &Plan,
+    plan: &CutPlan,
     kept: &[bool],
     row: usize,
     summary: &'a str,
-) -> Option<Option<&'a str>> {
+) -> Option<NewParent<'a>> {
     if let Some(place) = plan.after_summary.iter().position(|one| *one == row) {
         let before = place.checked_sub(1).map(|place| plan.after_summary[place]);
-        return Some(Some(before.map_or(summary, |row| chain.rows[row].id)));
+        return Some(NewParent(Some(
+            before.map_or(summary, |row| chain.rows[row].id),
+        )));
     }
     let parent = chain.parent(row)?;
     if kept[parent] {
         return None;
     }
-    let next = chain.kept_from(parent, |row| row.kind != Kind::Other);
-    Some(next.map(|row| chain.rows[row].id))
+    let next = chain.kept_from(parent, |row| row.kind != RowKind::Other);
+    Some(NewParent(next.map(|row| chain.rows[row].id)))
 }
 
 fn summary_row(
     chain: &Chain<'_>,
-    plan: &Plan,
+    plan: &CutPlan,
     request: &CutRequest<'_>,
     like: &str,
     now: &str,
@@ -122,8 +126,8 @@ fn summary_row(
         Summary::First | Summary::None => None,
     };
     let text = match request.cut {
-        Cut::SummaryOfRest(_, text) | Cut::SummaryOfStart(_, text) => text.as_str(),
-        Cut::Before(_) => "",
+        SessionCut::SummaryOfRest(_, text) | SessionCut::SummaryOfStart(_, text) => text.as_str(),
+        SessionCut::Before(_) => "",
     };
     let mut row = json!({
         "parentUuid": parent, "isSidechain": false, "type": "user",
@@ -147,7 +151,7 @@ fn summary_row(
 /// Reads the new session as the agent will, and compares it with the plan, row by row.
 pub fn check(
     chain: &Chain<'_>,
-    plan: &Plan,
+    plan: &CutPlan,
     request: &CutRequest<'_>,
     bytes: &[u8],
 ) -> Result<(), Refused> {
@@ -164,8 +168,8 @@ pub fn check(
     let leaf = new.leaf().ok_or_else(|| differs(0))?;
     let told = new.context(leaf)?;
     let told: Vec<&str> = told.into_iter().map(|row| new.rows[row].id).collect();
-    match told == planned {
-        true => Ok(()),
-        false => Err(differs(told.len())),
+    if told != planned {
+        return Err(differs(told.len()));
     }
+    Ok(())
 }

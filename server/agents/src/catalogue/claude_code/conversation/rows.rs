@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// Beginnings of user rows that no person sent: the agent wrote them. Only needed where the row does not say its source.
@@ -20,7 +20,7 @@ const NOT_PROMPTS: [&str; 6] = [
 
 /// The kinds of row that the model's request is made of. All others are left out of a new conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RowKind {
     User,
     Assistant,
     Attachment,
@@ -31,10 +31,10 @@ pub enum Kind {
 
 /// A row with a place in the chain.
 #[derive(Debug)]
-pub struct Row<'a> {
+pub struct LinkedRow<'a> {
     /// The line in the record, without its end.
     pub range: Range<usize>,
-    pub kind: Kind,
+    pub kind: RowKind,
     pub id: &'a str,
     /// Number of the row that is named as parent.
     pub parent: Parent,
@@ -67,9 +67,8 @@ struct RawRow<'a> {
     uuid: Option<&'a str>,
     #[serde(rename = "type")]
     kind: Option<&'a str>,
-    /// Outside: not there. Inside: null.
-    #[serde(default, borrow, deserialize_with = "present")]
-    parent_uuid: Option<Option<&'a str>>,
+    #[serde(default, borrow)]
+    parent_uuid: NamedParent<'a>,
     logical_parent_uuid: Option<&'a str>,
     #[serde(default)]
     is_sidechain: bool,
@@ -90,8 +89,15 @@ struct RawRow<'a> {
     compact_metadata: Option<&'a RawValue>,
 }
 
-fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<&'de str>>, D::Error> {
-    Option::deserialize(from).map(Some)
+/// The parent that a row names. A row that names none is not the same as one that says that it has none.
+#[derive(Default, Deserialize)]
+#[serde(untagged)]
+enum NamedParent<'a> {
+    Id(&'a str),
+    Null(()),
+    #[default]
+    #[serde(skip)]
+    Unnamed,
 }
 
 #[derive(Deserialize)]
@@ -124,7 +130,7 @@ pub fn lines(record: &[u8]) -> impl Iterator<Item = Range<usize>> {
 
 /// Reads the rows with a place in the main chain. Other lines, and lines that are damaged, are left out: a row whose parent was on
 /// one of these has [`Parent::Missing`].
-pub fn read(record: &[u8]) -> Vec<Row<'_>> {
+pub fn read(record: &[u8]) -> Vec<LinkedRow<'_>> {
     let mut rows = Vec::new();
     let mut links = Vec::new();
     let mut numbers: HashMap<&str, usize> = HashMap::new();
@@ -136,20 +142,20 @@ pub fn read(record: &[u8]) -> Vec<Row<'_>> {
         if !line.contains("\"uuid\"") {
             continue;
         }
-        let Ok(raw) = serde_json::from_str::<RawRow<'_>>(line) else {
+        let Ok(mut raw) = serde_json::from_str::<RawRow<'_>>(line) else {
             continue;
         };
         let Some(id) = raw.uuid.filter(|_| !raw.is_sidechain) else {
             continue;
         };
         if let Some(number) = numbers.get(id) {
-            let first: &mut Row<'_> = &mut rows[*number];
+            let first: &mut LinkedRow<'_> = &mut rows[*number];
             first.is_contradicted |= record[first.range.clone()] != record[range];
             continue;
         }
         numbers.insert(id, rows.len());
         links.push((
-            raw.parent_uuid,
+            std::mem::take(&mut raw.parent_uuid),
             raw.logical_parent_uuid,
             raw.compact_metadata,
         ));
@@ -157,11 +163,11 @@ pub fn read(record: &[u8]) -> Vec<Row<'_>> {
     }
     for (row, (parent, logical, compaction)) in rows.iter_mut().zip(links) {
         row.parent = match parent {
-            Some(None) => Parent::None,
-            Some(Some(id)) => numbers
+            NamedParent::Null(()) => Parent::None,
+            NamedParent::Id(id) => numbers
                 .get(id)
                 .map_or(Parent::Missing, |at| Parent::Row(*at)),
-            None => Parent::Missing,
+            NamedParent::Unnamed => Parent::Missing,
         };
         row.earlier = logical.and_then(|id| numbers.get(id).copied());
         match compaction.map(|raw| preserved(raw, &numbers)) {
@@ -177,25 +183,25 @@ pub fn read(record: &[u8]) -> Vec<Row<'_>> {
     rows
 }
 
-fn row<'a>(range: Range<usize>, id: &'a str, raw: &RawRow<'a>) -> Row<'a> {
+fn row<'a>(range: Range<usize>, id: &'a str, raw: &RawRow<'a>) -> LinkedRow<'a> {
     let kind = match raw.kind {
-        Some("user") => Kind::User,
-        Some("assistant") => Kind::Assistant,
-        Some("attachment") => Kind::Attachment,
-        Some("system") => Kind::System,
-        _ => Kind::Other,
+        Some("user") => RowKind::User,
+        Some("assistant") => RowKind::Assistant,
+        Some("attachment") => RowKind::Attachment,
+        Some("system") => RowKind::System,
+        _ => RowKind::Other,
     };
     let is_summary = raw.is_compact_summary == Some(true);
     let is_own = raw.is_meta == Some(true)
         || is_summary
         || raw.source_tool.is_some()
         || raw.interrupted_message_id.is_some();
-    let is_prompt = kind == Kind::User
+    let is_prompt = kind == RowKind::User
         && !is_own
         && raw
             .message
             .is_some_and(|message| is_prompt(message, raw.prompt_source.is_some()));
-    Row {
+    LinkedRow {
         range,
         kind,
         id,
@@ -215,7 +221,7 @@ fn row<'a>(range: Range<usize>, id: &'a str, raw: &RawRow<'a>) -> Row<'a> {
 
 /// True if a message of a user is a prompt: it has no result of a tool, and the agent did not write it.
 fn is_prompt(message: &RawValue, says_source: bool) -> bool {
-    let Some(message) = super::messages::Content::read(message) else {
+    let Some(message) = super::content::MessageContent::read(message) else {
         return false;
     };
     let text = message.text();
@@ -232,9 +238,10 @@ fn preserved(
     let Some(kept) = metadata.preserved_messages else {
         return Ok(None);
     };
-    let ids = match kept.all_uuids.is_empty() {
-        true => kept.uuids,
-        false => kept.all_uuids,
+    let ids = if kept.all_uuids.is_empty() {
+        kept.uuids
+    } else {
+        kept.all_uuids
     };
     if ids.is_empty() {
         return Ok(None);

@@ -2,25 +2,29 @@
 
 use serde_json::Value;
 
-use super::record::{Item, Turn};
-use crate::conversations::{Excerpts, Message, Role, ToolCall};
+use super::record::{Item, RolloutTurn};
+use crate::conversations::{Excerpts, MessageAuthor, PlainCall, PlainMessage};
 use crate::patch_headers;
 
 /// Fields of an item that belong to the thread in which it was made.
 const OWN_FIELDS: &str = "internal_";
 
 /// Returns the messages of turns, in order.
-pub fn plain(turns: &[Turn<'_>]) -> Vec<Message> {
+pub fn plain(turns: &[RolloutTurn<'_>]) -> Vec<PlainMessage> {
     let mut messages = Vec::new();
     for turn in turns {
-        messages.extend(turn.prompt.clone().map(|text| message(Role::User, text)));
+        messages.extend(
+            turn.prompt
+                .clone()
+                .map(|text| message(MessageAuthor::User, text)),
+        );
         messages.extend(turn.items.iter().filter_map(item));
     }
     messages
 }
 
-fn message(role: Role, text: String) -> Message {
-    Message {
+fn message(role: MessageAuthor, text: String) -> PlainMessage {
+    PlainMessage {
         role,
         text,
         calls: Vec::new(),
@@ -28,22 +32,22 @@ fn message(role: Role, text: String) -> Message {
     }
 }
 
-fn item(item: &Item<'_>) -> Option<Message> {
+fn item(item: &Item<'_>) -> Option<PlainMessage> {
     let item: Value = serde_json::from_str(item.0.get()).ok()?;
-    let empty = || message(Role::Assistant, String::new());
+    let empty = || message(MessageAuthor::Assistant, String::new());
     match item["type"].as_str()? {
         // the user's messages are those of the turns; others are the agent's own
         "message" if item["role"] == "assistant" => {
             let parts = item["content"].as_array()?.iter();
             let texts: Vec<&str> = parts.filter_map(|part| part["text"].as_str()).collect();
-            Some(message(Role::Assistant, texts.join("\n")))
+            Some(message(MessageAuthor::Assistant, texts.join("\n")))
         }
         "function_call" | "custom_tool_call" => {
-            let call = ToolCall {
+            let call = PlainCall {
                 name: item["name"].as_str()?.to_owned(),
                 target: target(&item),
             };
-            Some(Message {
+            Some(PlainMessage {
                 calls: vec![call],
                 ..empty()
             })
@@ -53,9 +57,9 @@ fn item(item: &Item<'_>) -> Option<Message> {
             let text = output
                 .as_str()
                 .map_or_else(|| output.to_string(), str::to_owned);
-            Some(Message {
+            Some(PlainMessage {
                 results: vec![Excerpts::result(&text)],
-                ..message(Role::User, String::new())
+                ..message(MessageAuthor::User, String::new())
             })
         }
         _ => None,

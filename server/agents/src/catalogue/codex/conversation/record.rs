@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 /// A turn of a record.
 #[derive(Debug)]
-pub struct Turn<'a> {
+pub struct RolloutTurn<'a> {
     pub id: &'a str,
     /// Its rows in the record, from its beginning to that of the next turn.
     pub range: Range<usize>,
@@ -28,10 +28,10 @@ pub struct Turn<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Item<'a>(pub &'a RawValue);
 
-/// What a record says of its thread.
+/// The turns of a record, and the facts about its thread.
 #[derive(Debug, Default)]
 pub struct Record<'a> {
-    pub turns: Vec<Turn<'a>>,
+    pub turns: Vec<RolloutTurn<'a>>,
     pub version: Option<String>,
     pub model: Option<String>,
     /// The system prompt.
@@ -39,7 +39,7 @@ pub struct Record<'a> {
 }
 
 #[derive(Deserialize)]
-struct Row<'a> {
+struct RolloutRow<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     timestamp: Option<&'a str>,
@@ -48,7 +48,7 @@ struct Row<'a> {
 }
 
 #[derive(Deserialize)]
-struct Event<'a> {
+struct RolloutEvent<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     turn_id: Option<&'a str>,
@@ -76,10 +76,10 @@ struct TokenUsage {
 }
 
 #[derive(Deserialize)]
-struct Meta {
+struct ThreadMeta {
     cli_version: Option<String>,
     base_instructions: Option<Instructions>,
-    history_base: Option<Base>,
+    history_base: Option<HistoryBase>,
 }
 
 #[derive(Deserialize)]
@@ -89,22 +89,22 @@ struct Instructions {
 
 /// The record that a forked thread continues.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
-pub struct Base {
+pub struct HistoryBase {
     pub thread_id: String,
     pub end_byte_offset: usize,
 }
 
 #[derive(Deserialize)]
-struct Context {
+struct TurnContext {
     model: Option<String>,
 }
 
 /// Returns the record that this one continues.
-pub fn base(record: &[u8]) -> Option<Base> {
+pub fn base(record: &[u8]) -> Option<HistoryBase> {
     let end = record.iter().position(|byte| *byte == b'\n')?;
-    let row: Row<'_> = serde_json::from_slice(&record[..end]).ok()?;
+    let row: RolloutRow<'_> = serde_json::from_slice(&record[..end]).ok()?;
     let meta = (row.kind == "session_meta").then_some(row.payload?)?;
-    let meta: Meta = serde_json::from_str(meta.get()).ok()?;
+    let meta: ThreadMeta = serde_json::from_str(meta.get()).ok()?;
     meta.history_base
 }
 
@@ -115,7 +115,7 @@ pub fn read(record: &[u8]) -> Record<'_> {
     while let Some(length) = record[at..].iter().position(|byte| *byte == b'\n') {
         let line = at..at + length;
         at = line.end + 1;
-        let Ok(row) = serde_json::from_slice::<Row<'_>>(&record[line.clone()]) else {
+        let Ok(row) = serde_json::from_slice::<RolloutRow<'_>>(&record[line.clone()]) else {
             continue;
         };
         if let Some(payload) = row.payload {
@@ -129,17 +129,17 @@ pub fn read(record: &[u8]) -> Record<'_> {
 }
 
 impl<'a> Record<'a> {
-    fn add(&mut self, row: &Row<'a>, payload: &'a RawValue, line: Range<usize>) {
+    fn add(&mut self, row: &RolloutRow<'a>, payload: &'a RawValue, line: Range<usize>) {
         match &*row.kind {
             "session_meta" => {
-                if let Ok(meta) = serde_json::from_str::<Meta>(payload.get()) {
+                if let Ok(meta) = serde_json::from_str::<ThreadMeta>(payload.get()) {
                     self.version = meta.cli_version.or(self.version.take());
                     let text = meta.base_instructions.and_then(|given| given.text);
                     self.instructions = text.or(self.instructions.take());
                 }
             }
             "turn_context" => {
-                if let Ok(context) = serde_json::from_str::<Context>(payload.get()) {
+                if let Ok(context) = serde_json::from_str::<TurnContext>(payload.get()) {
                     self.model = context.model.or(self.model.take());
                 }
             }
@@ -158,8 +158,8 @@ impl<'a> Record<'a> {
         }
     }
 
-    fn add_event(&mut self, row: &Row<'a>, payload: &'a RawValue, line: Range<usize>) {
-        let Ok(event) = serde_json::from_str::<Event<'a>>(payload.get()) else {
+    fn add_event(&mut self, row: &RolloutRow<'a>, payload: &'a RawValue, line: Range<usize>) {
+        let Ok(event) = serde_json::from_str::<RolloutEvent<'a>>(payload.get()) else {
             return;
         };
         let turn = self.turns.last_mut();
@@ -168,7 +168,7 @@ impl<'a> Record<'a> {
                 let Some(id) = event.turn_id else { return };
                 // a turn that continues is announced again
                 if turn.is_none_or(|turn| turn.id != id) {
-                    self.turns.push(Turn {
+                    self.turns.push(RolloutTurn {
                         id,
                         range: line,
                         prompt: None,
@@ -208,7 +208,7 @@ impl<'a> Record<'a> {
     }
 
     /// Returns the id of a turn that the record has twice.
-    pub fn doubled(&self, turns: &[Turn<'a>]) -> Option<&'a str> {
+    pub fn doubled(&self, turns: &[RolloutTurn<'a>]) -> Option<&'a str> {
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for turn in &self.turns {
             *counts.entry(turn.id).or_default() += 1;
