@@ -232,19 +232,14 @@ fn forked(
     calls
 }
 
-/// Returns the calls that begin a thread with the same model and system prompt.
+/// Returns the calls that begin a thread with the same model. The agent composes its system prompt from the same settings: the text in
+/// the record is a template, and as an override it was another prompt.
 fn started(record: &Record<'_>, request: &CutRequest<'_>) -> Vec<ServerCall> {
     let directory = request.into.unwrap_or(&request.place.directory);
     let mut params = json!({});
     add_directory(&mut params, Some(directory));
-    let fields = [
-        ("model", &record.model),
-        ("baseInstructions", &record.instructions),
-    ];
-    for (name, value) in fields {
-        if let Some(value) = value {
-            params[name] = json!(value);
-        }
+    if let Some(model) = &record.model {
+        params["model"] = json!(model);
     }
     let mut calls = greeting();
     calls.push(ServerCall {

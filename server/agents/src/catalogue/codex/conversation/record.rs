@@ -34,8 +34,6 @@ pub struct Record<'a> {
     pub turns: Vec<RolloutTurn<'a>>,
     pub version: Option<String>,
     pub model: Option<String>,
-    /// The system prompt.
-    pub instructions: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -78,13 +76,7 @@ struct TokenUsage {
 #[derive(Deserialize)]
 struct ThreadMeta {
     cli_version: Option<String>,
-    base_instructions: Option<Instructions>,
     history_base: Option<HistoryBase>,
-}
-
-#[derive(Deserialize)]
-struct Instructions {
-    text: Option<String>,
 }
 
 /// The record that a forked thread continues.
@@ -134,8 +126,6 @@ impl<'a> Record<'a> {
             "session_meta" => {
                 if let Ok(meta) = serde_json::from_str::<ThreadMeta>(payload.get()) {
                     self.version = meta.cli_version.or(self.version.take());
-                    let text = meta.base_instructions.and_then(|given| given.text);
-                    self.instructions = text.or(self.instructions.take());
                 }
             }
             "turn_context" => {
