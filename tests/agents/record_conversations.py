@@ -21,7 +21,7 @@ import run_agent as rig
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MAX_TEXT = 160
-# what the agent sent to the model, and its tools: large, and in no chain
+# parts of requests, and tools: large, and in no chain
 EMPTIED = ("shape", "tools", "contextUsage", "base_instructions", "state")
 LINES = 'first line\n\n  "quoted" \'single\' $HOME `cmd` \\n größe — ü\n--end'
 

@@ -232,8 +232,8 @@ fn forked(
     calls
 }
 
-/// Returns the calls that begin a thread with the same model. The agent composes its system prompt from the same settings: the text in
-/// the record is a template, and as an override it was another prompt.
+/// Returns the calls that begin a thread with the same model. The agent composes its system prompt itself. The text in the record
+/// is a template: given as an override, it was another prompt.
 fn started(record: &Record<'_>, request: &CutRequest<'_>) -> Vec<ServerCall> {
     let directory = request.into.unwrap_or(&request.place.directory);
     let mut params = json!({});

@@ -97,8 +97,8 @@ fn prompts_told(new: &NewConversation) -> Vec<&str> {
     new.tells.iter().map(|turn| turn.text.as_str()).collect()
 }
 
-/// A second reading of a record, slow and simple: the prompts on the chain of parents from a row, newest first, and the rows
-/// that its compactions kept. None: the chain is uncertain.
+/// Reads a record a second time, in a slow and simple way. Returns the prompts on the chain of parents up to a row, with those that
+/// its compactions kept. None: the chain is uncertain.
 fn naive(rows: &[Value], from: &str) -> Option<Vec<String>> {
     let mut by_id: HashMap<&str, &Value> = HashMap::new();
     for row in rows.iter().filter(|row| row["isSidechain"] != true) {
@@ -189,7 +189,7 @@ fn prompts_of_all_branches() {
         ("charlie", 1, 2),
     ];
     assert_eq!(listed("rewind"), of(&branches));
-    // turns before a compaction are still there, and its summary and its command are no turns (C1)
+    // turns before a compaction are still there, and neither its summary nor its command is a turn (C1)
     let five = [four.as_slice(), &[("echo", 0, 4)]].concat();
     assert_eq!(listed("compaction"), of(&five));
     let kept = [four[0], four[1], four[2], ("xray", 0, 3)];
@@ -206,8 +206,8 @@ fn the_id_of_a_fork_is_its_first_prompt() {
     assert_eq!(ids, [false, false, true, true]);
 }
 
-/// A new session tells the turns before the prompt and nothing later (C4, C12), word for word (C2), and the same after it was
-/// read again (C7).
+/// A new session tells the turns before the prompt and nothing later (C4, C12), word for word (C2). It is cut by rows, whatever a
+/// list counts (C7).
 #[test]
 fn a_cut_tells_what_was_before() {
     for name in RECORDS {
@@ -468,8 +468,8 @@ fn command_lines() {
     );
 }
 
-/// Records with lines dropped, doubled, swapped and truncated, and with other parents: a cut is refused, or tells the turns that
-/// a slow reading of the same record gives. If no parent changed, these are the turns of the whole record, too.
+/// Records with lines dropped, doubled, swapped and truncated, and with other parents. A cut is refused, or tells the turns that a
+/// slow reading of the same record gives. If no parent changed, these are the turns of the whole record, too.
 #[test]
 fn mutated_records_are_refused_or_exact() {
     let mut random: u64 = 45;
