@@ -27,7 +27,7 @@ LINES = 'first line\n\n  "quoted" \'single\' $HOME `cmd` \\n größe — ü\n--e
 
 
 class Run:
-    """One agent with a home and a workspace of its own, beside the scripted model."""
+    """One agent with a new home and workspace, beside the scripted model."""
 
     def __init__(self, name, dest, script):
         self.name, self.agent = name, rig.AGENTS[name]
