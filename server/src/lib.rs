@@ -21,8 +21,8 @@ use std::process::ExitCode;
 
 // shared by the front ends, which name them as modules of this crate
 pub(crate) use backstitch_frontend::{
-    control, file_changes, host, jobs, json_text, markdown, opening, query, render, restore_plan,
-    restore_words, safeguards, terminal, to_protocol,
+    control, conversation, file_changes, host, jobs, json_text, markdown, opening, query, render,
+    restore_plan, restore_words, safeguards, terminal, to_protocol,
 };
 
 /// Entry point of the binary.

@@ -4,8 +4,8 @@
     record_conversations.py AGENT [--dest DEST] [NAME...]
 
 AGENT is claude or codex, installed by install.sh into DEST. Each NAME is a function below (all of them if none is named).
-A record is written with other paths, and long texts are cut: those of system prompts and descriptions of tools say nothing
-about the form of a row. Needs tmux for those in which someone types, and `unshare`.
+A record is written with other paths. Long texts of system prompts and tools are cut, since a row has its form without them.
+Needs tmux for those in which someone types, and `unshare`.
 """
 import argparse
 import glob

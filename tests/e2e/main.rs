@@ -16,6 +16,7 @@ mod commands;
 mod completion;
 mod concurrency;
 mod control;
+mod conversations;
 mod dap;
 mod directories;
 mod docs;

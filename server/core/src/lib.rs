@@ -10,6 +10,7 @@ pub mod command_words;
 mod compare;
 pub mod config;
 mod content;
+mod conversations;
 pub mod diff;
 mod documents;
 mod engine;
@@ -49,6 +50,9 @@ mod worktree;
 pub use blame::{Against, AgentWork, Author, Blame, BlameRun, By};
 pub use clear::Clearing;
 pub use compare::{Delta, as_patch};
+pub use conversations::{
+    Conversation, ConversationHow, ConversationNote, ConversationRecords, ConversationTurn,
+};
 pub use documents::{
     EditorInfo, EditorLease, Followed, InEditor, News, OpenText, Orphan, PendingChoice,
     PendingOutcome, PendingSave, Unsaved,

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 pub use coverage::{Coverage, CoverageItem, DirChange, Reason};
 pub use ids::{
-    BranchId, CallId, ChangeId, ContentId, EditorId, FileId, NodeId, OpId, RootId, SessionId,
-    TurnId,
+    BranchId, CallId, ChangeId, ContentId, ConversationId, EditorId, FileId, NodeId, OpId, RootId,
+    SessionId, TurnId,
 };
 pub use image::{FileVersion, Image, Opaque, Placed};
 pub use path::{RelPath, bytes_path, os_bytes};

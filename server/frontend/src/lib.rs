@@ -2,6 +2,7 @@
 //! and into types of the protocol. Owns no command and no server.
 
 pub mod control;
+pub mod conversation;
 pub mod file_changes;
 pub mod host;
 pub mod jobs;

@@ -29,6 +29,7 @@ use super::front_ends::{
 use super::history::blame::BlameArgs;
 use super::history::cat::CatArgs;
 use super::history::checkpoint::CheckpointArgs;
+use super::history::conversation::ConversationArgs;
 use super::history::diff::DiffArgs;
 use super::history::log::LogArgs;
 use super::history::oplog::OplogArgs;
@@ -108,6 +109,7 @@ commands! {
         Revert(RevertArgs) in Restore at 2,
         Undo(UndoArgs) in Restore at 3,
         Redo(RedoArgs) in Restore at 4,
+        Conversation(ConversationArgs) in Restore at 6,
         Fork(ForkArgs) in Branches at 2,
         Switch(SwitchArgs) in Branches at 3,
         Branch(BranchArgs) in Branches at 1,

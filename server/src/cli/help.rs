@@ -12,7 +12,7 @@ use super::command::{HelpGroup, HelpPlace};
 use crate::terminal::width;
 
 /// Columns of a command's name.
-const NAMES: usize = 11;
+const NAMES: usize = 12;
 /// Columns before a command's summary.
 const INDENT: usize = NAMES + 4;
 /// Maximum columns of the help, as in that of each command.

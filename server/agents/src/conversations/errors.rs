@@ -16,7 +16,7 @@ impl fmt::Display for Unreadable {
         let Self::NoPrompts { agent } = self;
         write!(
             f,
-            "the record of {agent} has no prompt in a form that is known; `backstitch doctor` reports the tested version"
+            "the record of {agent} has no prompt in a form that is known"
         )
     }
 }
@@ -85,16 +85,14 @@ impl Refused {
     /// Returns the next step.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Unreadable(_) | Self::Broken { .. } => {
-                "Run `backstitch doctor`. The files alone can be rewound with --scope code."
-            }
+            Self::Unreadable(_) | Self::Broken { .. } => "--scope code rewinds the files alone",
             Self::NotFound { .. } | Self::Ambiguous { .. } => {
-                "Choose another turn. The files alone can be rewound with --scope code."
+                "name another turn, or rewind the files alone with --scope code"
             }
-            Self::Compacted { .. } => "Choose a later turn, or summarize the rest with --from.",
-            Self::Differs { .. } => "Nothing was changed. The files alone can be rewound.",
-            Self::NoPlace { .. } => "Start the agent once in this directory.",
-            Self::EmptySummary => "Set `summarize.command`, or write the summary with --edit.",
+            Self::Compacted { .. } => "name a later turn",
+            Self::Differs { .. } => "nothing was changed; --scope code rewinds the files alone",
+            Self::NoPlace { .. } => "start the agent once in this directory",
+            Self::EmptySummary => "the command that summarizes has printed nothing",
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{Capture, Recorded, interrupts};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{Coverage, Kind, SessionId, TurnId};
-use crate::store::tables::{call, node, session, turn};
+use crate::store::tables::{call, conversation, node, session, turn};
 
 impl Capture<&mut Engine> {
     /// Notes the start of a session, and ends what an earlier one has left.
@@ -106,6 +106,7 @@ impl Capture<&mut Engine> {
             let node = txn.node(Kind::Turn, Some(session), None, None, None, &coverage)?;
             let turn = turn::insert(conn, session, text, node)?;
             node::set_turn(conn, node, turn)?;
+            conversation::set_used(conn, &e.session)?;
             if let Some(prompt) = &e.prompt_id {
                 turn::name(conn, session, prompt, turn)?;
             }

@@ -49,6 +49,10 @@ id!(
     BranchId
 );
 id!(
+    /// A new session of an agent, which ends before a turn of an older one.
+    ConversationId
+);
+id!(
     /// A language server, as numbered by this store. A number is never reused.
     EditorId
 );

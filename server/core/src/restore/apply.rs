@@ -100,7 +100,7 @@ impl Restore<&mut Engine> {
         shown: &dyn Fn(&Plan) -> bool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<ApplyOutcome> {
-        r.scope.require_plannable()?;
+        r.scope.require_plannable(r.conversation.as_ref())?;
         let lock = self.engine.store.restore_lock(true, Engine::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(busy)?;
         self.engine.refresh()?;

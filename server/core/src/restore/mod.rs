@@ -33,8 +33,8 @@ pub use last_turn::LastTurn;
 pub(crate) use not_captured::gap_of;
 pub use times::{TimeMark, Times};
 pub use types::{
-    Action, ActionKind, Applied, BufferEdit, COME_BACK, Conflict, ConflictSpan, Gap, GapKind, Goal,
-    OnConflict, OpenDoc, Plan, Request, Resolution, Scope,
+    Action, ActionKind, Applied, BufferEdit, COME_BACK, Conflict, ConflictSpan, ConversationHalf,
+    Gap, GapKind, Goal, OnConflict, OpenDoc, Plan, Request, Resolution, Scope,
 };
 pub use work::{PlannedTurn, PlannedWork};
 

@@ -27,7 +27,7 @@ pub(super) use builder::PlanBuilder;
 impl Restore<&mut Engine> {
     /// Plans a request. Scans the disk first, so that every file it concerns is recorded.
     pub fn plan(&mut self, r: &Request) -> Result<Plan> {
-        r.scope.require_plannable()?;
+        r.scope.require_plannable(r.conversation.as_ref())?;
         if !self.engine.always_scan
             && let Some(plan) = self.plan_undisturbed(r)?
         {
@@ -148,6 +148,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                 held: Vec::new(),
                 documents: Vec::new(),
                 on_conflict: r.on_conflict,
+                conversation: r.conversation.as_ref().and_then(|half| half.made),
                 undecided: BTreeSet::new(),
                 late: Vec::new(),
                 directories: Vec::new(),

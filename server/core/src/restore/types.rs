@@ -15,7 +15,7 @@ pub use gap::{COME_BACK, Gap, GapKind};
 pub use plan::{Action, ActionKind, BufferEdit, Plan};
 pub(crate) use plan::{DocumentEdit, FilePlan, PlannedDocument};
 pub(crate) use request::SwitchBranch;
-pub use request::{Goal, OpenDoc, Request, Scope};
+pub use request::{ConversationHalf, Goal, OpenDoc, Request, Scope};
 
 /// Result of a restore.
 #[derive(Clone, Debug)]

@@ -139,7 +139,17 @@ macro_rules! sql_id {
     )*};
 }
 sql_id!(
-    NodeId, ChangeId, FileId, SessionId, TurnId, CallId, OpId, RootId, BranchId, EditorId
+    NodeId,
+    ChangeId,
+    FileId,
+    SessionId,
+    TurnId,
+    CallId,
+    OpId,
+    RootId,
+    BranchId,
+    EditorId,
+    ConversationId
 );
 
 impl ToSql for Kind {

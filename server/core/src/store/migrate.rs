@@ -27,7 +27,7 @@ pub(crate) const STORE: Schema = Schema {
     name: "a Backstitch store",
     lock: "migrate.lock",
 };
-const STEPS: [&str; 19] = [
+const STEPS: [&str; 20] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
@@ -47,6 +47,7 @@ const STEPS: [&str; 19] = [
     include_str!("schema/017.sql"),
     include_str!("schema/018.sql"),
     include_str!("schema/019.sql"),
+    include_str!("schema/020.sql"),
 ];
 
 /// Migrates the database to this version's schema; refuses a newer schema and a database of another program.

@@ -30,7 +30,7 @@ impl RunCall {
         read.ok_or_else(|| format!("{line}: write {FORM}, or !COMMAND."))
     }
 
-    /// The command of a shell. With options it is one of its own, and leaves nothing but files.
+    /// The command of a shell. With options it is another shell, and leaves nothing but files.
     pub fn command(&self) -> String {
         if *self == RunCall::default().with(&self.script) {
             return self.script.clone();

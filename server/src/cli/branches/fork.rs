@@ -128,6 +128,7 @@ fn fork_and_switch(
         context,
         RestoreRun {
             before: None,
+            conversation: None,
             request,
             rev: Some(options.name.clone()),
             options: &ConfirmArgs::only(options.yes),

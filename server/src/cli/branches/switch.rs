@@ -52,6 +52,7 @@ pub fn switch(context: &mut CommandContext, options: &SwitchArgs) -> CliResult<(
         context,
         RestoreRun {
             before: None,
+            conversation: None,
             request,
             rev: Some(options.name.clone()),
             options: &options.confirm,

@@ -3,6 +3,7 @@
 pub mod blame;
 pub mod cat;
 pub mod checkpoint;
+pub mod conversation;
 pub mod diff;
 pub mod entry_words;
 mod graph;

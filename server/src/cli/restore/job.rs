@@ -5,6 +5,7 @@ use backstitch_core::restore::{Goal, Plan, Request};
 use serde_json::{Value, json};
 
 use crate::cli::context::CommandContext;
+use crate::cli::restore::conversation::ConversationRun;
 use crate::cli::restore::options::ConfirmArgs;
 use crate::cli::restore::plan;
 use crate::render::{self, YELLOW};
@@ -21,6 +22,8 @@ pub struct RestoreRun<'a> {
     pub options: &'a ConfirmArgs,
     /// True if the user has said that uncertain changes stay.
     pub keeps_uncertain: bool,
+    /// The conversation that goes back with the files.
+    pub conversation: Option<ConversationRun>,
 }
 
 /// The user's edits that the scan before a switch recorded on the current branch.
@@ -69,6 +72,9 @@ pub fn answer(
     if let Some(recorded) = RecordedBefore::find(context, job, plan) {
         document["recorded"] = json!(recorded.node.to_string());
     }
+    if let Some(conversation) = &job.conversation {
+        document["conversation"] = conversation.json();
+    }
     document
 }
 
@@ -83,7 +89,11 @@ pub fn show(context: &CommandContext, job: &RestoreRun, shown: &ShownPlan) -> Cl
             .text(&context.out.paint.on(YELLOW, &recorded.text()))?;
     }
     let text = plan::text(&context.engine, shown, context.out.paint);
-    context.out.text(&text)
+    context.out.text(&text)?;
+    match &job.conversation {
+        Some(conversation) => conversation.show(context),
+        None => Ok(()),
+    }
 }
 
 /// Plans the restore.

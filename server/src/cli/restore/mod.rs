@@ -1,6 +1,7 @@
 //! Commands that restore files: from the request to the plan, the question and the outcome. The engine decides what a restore
 //! does.
 
+pub mod conversation;
 pub mod job;
 pub mod materialize;
 pub mod options;

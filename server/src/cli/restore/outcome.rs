@@ -29,6 +29,11 @@ pub fn nothing(
     Ok(nothing)
 }
 
+/// True if a restore that changed no file has left the files in the state that was asked for.
+pub fn is_reached(job: &RestoreRun, applied: &Applied) -> bool {
+    nothing_done(job, &applied.plan).is_reached
+}
+
 /// Says why a plan changes no file. Uncertain changes that stay as the user has said are not a failure.
 fn nothing_done(job: &RestoreRun, plan: &Plan) -> NothingDone {
     let is_kept = |gap: &Gap| job.keeps_uncertain && gap.kind == GapKind::Uncertain;

@@ -36,6 +36,7 @@ fn redo(context: &mut CommandContext, options: &RedoArgs) -> CliResult<()> {
         context,
         RestoreRun {
             before: None,
+            conversation: None,
             request,
             rev: None,
             options: &options.restore.confirm,

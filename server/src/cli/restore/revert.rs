@@ -57,6 +57,7 @@ fn revert(context: &mut CommandContext, options: &RevertArgs) -> CliResult<()> {
         context,
         RestoreRun {
             before: None,
+            conversation: None,
             request,
             rev: Some(options.revs.join(" ")),
             options: &options.restore.confirm,

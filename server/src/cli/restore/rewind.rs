@@ -1,14 +1,15 @@
 //! `rewind`: returns to the state before a turn or at a checkpoint.
 
 use backstitch_core::model::{NodeId, Session};
-use backstitch_core::restore::{Goal, Request};
-use backstitch_core::{Entry, LAST_TURN, LogFilter};
+use backstitch_core::restore::{ConversationHalf, Goal, Request, Scope};
+use backstitch_core::{ConversationHow, Entry, LAST_TURN, LogFilter};
 use clap::Args;
 
 use crate::cli::command::{DeclaredCommand, OnHistory, TerminalCommand, decides_unless};
 use crate::cli::complete;
 use crate::cli::context::CommandContext;
 use crate::cli::options::REVISIONS;
+use crate::cli::restore::conversation::{planned, rewind_alone};
 use crate::cli::restore::job::RestoreRun;
 use crate::cli::restore::options::{RestoreArgs, SelectionArgs, request};
 use crate::cli::restore::run::run;
@@ -24,8 +25,13 @@ use crate::terminal::error::{CliError, CliResult};
         backstitch rewind t4                    undo the agent's work from turn 4 on\n  \
         backstitch rewind t4 --path src/main.rs\n  \
         backstitch rewind c12 --exact           restore exactly that state, without your later edits\n  \
+        backstitch rewind t4 --scope both       the conversation, too\n  \
         backstitch rewind --iteration 7\n  \
         backstitch rewind \"before the refactoring\"\n\n{REVISIONS}")
+)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of the command line"
 )]
 pub struct RewindArgs {
     /// Turn or checkpoint to return to [default: the state before the agent's last turn]
@@ -43,6 +49,9 @@ pub struct RewindArgs {
     /// Keep your own edits, even if `restore.default` is exact
     #[arg(long, conflicts_with = "exact")]
     pub merge: bool,
+    /// Continue the agent's conversation in this terminal afterwards
+    #[arg(long)]
+    pub open: bool,
     #[command(flatten)]
     pub selection: SelectionArgs,
     #[command(flatten)]
@@ -82,10 +91,32 @@ fn rewind(context: &mut CommandContext, options: &RewindArgs) -> CliResult<()> {
         }
         (Some(rev), _) => context.node_now(rev)?,
     });
+    let Goal::Rewind(at) = request.goal else {
+        return Ok(());
+    };
+    let conversation = match request.scope {
+        Scope::Code if options.open => {
+            return Err(
+                CliError::usage("--open: files have no conversation to continue")
+                    .hint("--scope both rewinds the agent's conversation, too"),
+            );
+        }
+        Scope::Code => None,
+        Scope::Conversation => {
+            let alone = planned(context, at, ConversationHow::Rewind, options.open)?;
+            return rewind_alone(context, alone, &options.restore.confirm);
+        }
+        Scope::Both => Some(planned(context, at, ConversationHow::Rewind, options.open)?),
+    };
+    request.conversation = conversation.as_ref().map(|run| ConversationHalf {
+        basis: run.plan.basis.clone(),
+        made: None,
+    });
     run(
         context,
         RestoreRun {
             before: None,
+            conversation,
             request,
             rev: options.rev.clone(),
             options: &options.restore.confirm,

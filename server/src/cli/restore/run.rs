@@ -1,11 +1,13 @@
 //! The course of a restore: shows its plan, asks on a terminal, and carries it out.
 
-use backstitch_core::restore::{ActionKind, Goal};
+use backstitch_core::restore::{ActionKind, Applied, Goal};
 
 use crate::cli::context::CommandContext;
 use crate::cli::files;
 use crate::cli::restore::job::{RestoreRun, answer, look, show};
-use crate::cli::restore::outcome::{conflict, finish, left_uncertain, nothing, reached, refused};
+use crate::cli::restore::outcome::{
+    conflict, finish, is_reached, left_uncertain, nothing, reached, refused,
+};
 use crate::file_changes::FileChange;
 use crate::render::{self, BOLD};
 use crate::restore_plan::ShownPlan;
@@ -35,6 +37,7 @@ pub fn run(context: &mut CommandContext, mut job: RestoreRun) -> CliResult<()> {
             Asked::NothingToDo => return Ok(()),
         }
     }
+    make_conversation(context, &mut job)?;
     let job = &job;
     let mut progress = context.out.progress();
     let outcome =
@@ -43,10 +46,47 @@ pub fn run(context: &mut CommandContext, mut job: RestoreRun) -> CliResult<()> {
             .restore_mut()
             .apply(&job.request, fingerprint.as_deref(), &mut progress);
     drop(progress);
+    settle_conversation(context, job, outcome.as_ref().ok())?;
     match outcome {
-        Ok(applied) => finish(context, job, &applied, asked),
+        Ok(applied) => {
+            finish(context, job, &applied, asked)?;
+            match &job.conversation {
+                Some(conversation) => conversation.show_opening(context),
+                None => Ok(()),
+            }
+        }
         Err(error @ backstitch_core::Error::Conflicts { .. }) => Err(refused(context, job, error)),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes the conversation of a restore, before its files go back: all that can fail without a change of them.
+fn make_conversation(context: &mut CommandContext, job: &mut RestoreRun) -> CliResult<()> {
+    if let Some(conversation) = &mut job.conversation {
+        let made = conversation.plan.make(&mut context.engine)?;
+        if let Some(half) = &mut job.request.conversation {
+            half.made = Some(made.id);
+        }
+        conversation.made = Some(made);
+    }
+    Ok(())
+}
+
+/// Keeps the conversation of a restore whose files are where they should be, or removes it: both halves, or neither.
+fn settle_conversation(
+    context: &mut CommandContext,
+    job: &RestoreRun,
+    applied: Option<&Applied>,
+) -> CliResult<()> {
+    let made = job.conversation.as_ref().and_then(|run| run.made.as_ref());
+    let Some(made) = made else {
+        return Ok(());
+    };
+    match applied {
+        Some(applied) if applied.node.is_some() || is_reached(job, applied) => {
+            made.finish(&mut context.engine, applied.operation)
+        }
+        Some(_) | None => made.remove(&mut context.engine),
     }
 }
 
@@ -75,7 +115,7 @@ fn ask(context: &mut CommandContext, job: &mut RestoreRun) -> CliResult<Asked> {
             show(context, job, &shown)?;
             return Err(conflict);
         }
-        if shown.plan.is_empty() {
+        if shown.plan.is_empty() && job.conversation.is_none() {
             reached(nothing(context, job, &shown)?)?;
             return Ok(Asked::NothingToDo);
         }
@@ -141,7 +181,7 @@ fn dry_run(context: &CommandContext, job: &RestoreRun, shown: &ShownPlan) -> Cli
         let document = to_protocol::value(&shown.document);
         return out::answer(answer(context, job, &shown.plan, document));
     }
-    if shown.plan.is_empty() {
+    if shown.plan.is_empty() && job.conversation.is_none() {
         let nothing = nothing(context, job, shown)?;
         if nothing.is_reached {
             return Ok(());

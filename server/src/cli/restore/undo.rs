@@ -73,6 +73,7 @@ fn undo(context: &mut CommandContext, options: &UndoArgs) -> CliResult<()> {
         context,
         RestoreRun {
             before: None,
+            conversation: None,
             request,
             rev,
             options: confirm,

@@ -9,6 +9,7 @@ use crate::model::{FileVersion, OpId, RelPath};
 use crate::restore::Restore;
 use crate::restore::journal::{self, Begin, JournalEntry};
 use crate::restore::types::{Plan, SwitchBranch};
+use crate::store::tables::conversation;
 use crate::store::{self, Durable};
 use crate::worktree::pending_saves::Pending;
 
@@ -57,7 +58,7 @@ impl Restore<&mut Engine> {
                     store::put(conn, &dir, made, Some(kept))?;
                 }
             }
-            journal::begin(
+            let op = journal::begin(
                 conn,
                 here,
                 &Begin {
@@ -72,7 +73,11 @@ impl Restore<&mut Engine> {
                     documents: &plan.documents,
                     directories: &plan.directories,
                 },
-            )
+            )?;
+            if let Some(made) = plan.conversation {
+                conversation::finish(conn, made, Some(op))?;
+            }
+            Ok(op)
         })?;
         crate::fault::point("journal written");
         Ok(op)

@@ -30,6 +30,9 @@ impl PlanBuilder<'_> {
             add(change.path.bytes());
             add(format!("{:?} {:?}", change.before, change.after).as_bytes());
         }
+        if let Some(half) = &self.r.conversation {
+            add(half.basis.as_bytes());
+        }
         for save in &self.plan.late {
             add(save.path.bytes());
             add(&save.wanted.encode());

@@ -9,7 +9,8 @@ use super::gap::Gap;
 use super::request::{OpenDoc, Request, Scope, SwitchBranch};
 use crate::history::{OpKind, RestoreLimits};
 use crate::model::{
-    ChangeId, ContentId, DirChange, FileId, FileVersion, GitHead, Image, NodeId, OpId, RelPath,
+    ChangeId, ContentId, ConversationId, DirChange, FileId, FileVersion, GitHead, Image, NodeId,
+    OpId, RelPath,
 };
 use crate::store::tables::editor::EditorInfo;
 use crate::worktree::pending_saves::PendingSave;
@@ -50,6 +51,8 @@ pub struct Plan {
     pub directories: Vec<DirChange>,
     /// True if the directories of the plan are all that go, not those that were made with a file.
     pub tells_directories: bool,
+    /// The new session of an agent that commits with it.
+    pub(crate) conversation: Option<ConversationId>,
     /// The choice for conflicts that it was built with.
     pub(crate) on_conflict: OnConflict,
     /// Edits that go once the conflicts in their files are decided.

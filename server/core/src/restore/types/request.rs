@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::conflict::OnConflict;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::model::{BranchId, ContentId, EditorId, NodeId, OpId, RelPath};
+use crate::model::{BranchId, ContentId, ConversationId, EditorId, NodeId, OpId, RelPath};
 
 /// Request for a restore.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -27,6 +27,9 @@ pub struct Request {
     /// Takes out changes of uncertain origin, too.
     pub take_uncertain: bool,
     pub on_conflict: OnConflict,
+    /// The conversation that goes back with the files.
+    #[serde(default)]
+    pub conversation: Option<ConversationHalf>,
     /// The editor that applies the plan. Unsaved text of other editors is never changed from here. If the plan
     /// concerns it, that editor is asked to apply the plan, or the request is refused.
     #[serde(skip)]
@@ -37,6 +40,15 @@ pub struct Request {
     /// Documents of the editor whose unsaved text cannot be encoded as bytes of the file. They are skipped.
     #[serde(skip)]
     pub unreadable: Vec<RelPath>,
+}
+
+/// The half of a restore that is a conversation of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConversationHalf {
+    /// All that the new session depends on. It is in the fingerprint of the plan.
+    pub basis: String,
+    /// The new session, once it is made. The restore commits with it.
+    pub made: Option<ConversationId>,
 }
 
 /// A document that is open in the editor which applies the restore.
@@ -63,6 +75,7 @@ impl Request {
             hunks: Vec::new(),
             take_uncertain: false,
             on_conflict: OnConflict::Fail,
+            conversation: None,
             editor: None,
             open: Vec::new(),
             unreadable: Vec::new(),
@@ -95,12 +108,16 @@ impl Scope {
     }
 
     /// Refuses a scope that no plan covers, so that nothing is restored by half.
-    pub(in crate::restore) fn require_plannable(self) -> Result<()> {
+    pub(in crate::restore) fn require_plannable(
+        self,
+        conversation: Option<&ConversationHalf>,
+    ) -> Result<()> {
         match self {
             Self::Code => Ok(()),
+            Self::Both if conversation.is_some() => Ok(()),
             Self::Conversation | Self::Both => Err(Error::refused(
                 format!(
-                    "scope {}: rewinding the conversation is not supported for this agent yet",
+                    "scope {}: rewinding the conversation is not supported here yet",
                     self.name()
                 ),
                 Hint::Scope,

@@ -7,6 +7,7 @@ pub(crate) mod buffer;
 pub(crate) mod call;
 pub(crate) mod change;
 pub(crate) mod changed_files;
+pub(crate) mod conversation;
 pub(crate) mod counted;
 pub(crate) mod damage;
 pub(crate) mod editor;

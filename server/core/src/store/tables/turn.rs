@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::conversation;
 use super::damage::{InRow, read_all};
 use super::id_list::IdList;
 use crate::error::Result;
@@ -160,6 +161,7 @@ pub(crate) fn count(conn: &Connection) -> Result<i64> {
 
 pub(crate) fn delete(conn: &Connection, turns: IdList) -> Result<()> {
     let ids = turns.ids();
+    conversation::delete_of_turns(conn, &ids)?;
     conn.execute(&format!("DELETE FROM prompt WHERE turn IN {ids}"), [])?;
     conn.execute(&format!("DELETE FROM turn WHERE id IN {ids}"), [])?;
     Ok(())
