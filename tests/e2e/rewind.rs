@@ -520,7 +520,7 @@ fn a_plan_is_carried_out_as_shown_or_refused() {
     );
 }
 
-/// A rewind of an agent's conversation is not supported yet: the error says so, and nothing changes.
+/// A conversation without a record, or one of a revert, is refused, and nothing changes.
 #[test]
 fn a_rewind_of_the_conversation_is_refused() {
     let world = two_turns_around_an_own_edit();
@@ -528,7 +528,7 @@ fn a_rewind_of_the_conversation_is_refused() {
         refused(
             &world,
             &["rewind", "t1", "--scope", scope],
-            &["not supported for this agent yet", "--scope code"],
+            &["has no prompt in a form that is known", "--scope code"],
         );
         refused(
             &world,

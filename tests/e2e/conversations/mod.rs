@@ -233,10 +233,10 @@ impl Spoken {
     }
 }
 
-/// The first turn, the last one, and the same one twice; the conversation alone; steps and unknown things are refused, and nothing changes.
+/// The prompt comes back for editing (S3-041), at the first turn, at the last one, and twice at the same one. A step is refused.
 #[test]
-fn s3_032_places_of_a_conversation() {
-    let Some((spoken, session)) = said("s3_032_places_of_a_conversation", "claude") else {
+fn s3_041_places_of_a_conversation() {
+    let Some((spoken, session)) = said("s3_041_places_of_a_conversation", "claude") else {
         return;
     };
     let world = &spoken.world;
@@ -279,6 +279,12 @@ fn s3_032_places_of_a_conversation() {
     let argv = conversation["argv"].as_array().expect("words");
     assert_eq!(argv[1..3], [json!("--resume"), json!(new)]);
     assert_eq!(conversation["prompt"], "prompt again");
+    assert_eq!(conversation["prefilled"], true);
+    let last = argv.last().and_then(Value::as_str);
+    assert!(
+        last.is_some_and(|word| word.ends_with("prompt again")),
+        "{argv:?}"
+    );
     let text = String::from_utf8(record(&spoken, new).1).expect("text");
     assert!(
         text.contains("before “prompt again” · Backstitch"),
@@ -325,10 +331,10 @@ fn made_so_far(world: &World) -> usize {
     listed["conversations"].as_array().expect("a list").len()
 }
 
-/// S3-041: killed at each moment, both halves have gone back, or neither has, and no spare session stays.
+/// Both means both (S3-042): killed at each moment, both halves have gone back, or neither has. No spare session stays.
 #[test]
-fn s3_041_both_or_neither_when_killed() {
-    let Some((spoken, _)) = said("s3_041_both_or_neither_when_killed", "claude") else {
+fn s3_042_both_or_neither_when_killed() {
+    let Some((spoken, session)) = said("s3_042_both_or_neither_when_killed", "claude") else {
         return;
     };
     let world = &spoken.world;
@@ -350,7 +356,10 @@ fn s3_041_both_or_neither_when_killed() {
             break;
         }
         if files {
-            world.ok(["undo", "--yes"]);
+            // the old conversation is where it was
+            let undone = world.ok(["undo", "--yes"]).stdout;
+            let line = format!("claude --resume {session}\n");
+            assert!(undone.ends_with(&line), "{undone}");
             // so that the next one is not this one again
             let listed = world.json(["conversation", "list"]);
             let new = listed["conversations"][0]["new"].as_str();
@@ -362,11 +371,11 @@ fn s3_041_both_or_neither_when_killed() {
 }
 
 #[test]
-fn s3_038_both_go_back_in_claude_code() {
+fn s3_038_s3_039_both_go_back_in_claude_code() {
     both_go_back("claude");
 }
 
 #[test]
-fn s3_038_both_go_back_in_codex() {
+fn s3_038_s3_039_both_go_back_in_codex() {
     both_go_back("codex");
 }

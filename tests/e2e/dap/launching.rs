@@ -136,7 +136,7 @@ fn arguments_of_a_launch_hold() {
 #[test]
 fn scopes_have_changed_files_and_processes() {
     let steps = format!(
-        "{STEPS}\n- {{name: Four, working-directory: sub, shell: sh, run: 'sleep 100 &'}}\n- run: 'true'"
+        "{STEPS}\n- {{name: Four, working-directory: sub, shell: sh, run: 'sleep 100 & until grep -q sleep /proc/$!/cmdline; do :; done'}}\n- run: 'true'"
     );
     let world = workflow(&job(&steps));
     world.write("a", "mine\n");

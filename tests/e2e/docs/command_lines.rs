@@ -20,7 +20,7 @@ const PLACEHOLDERS: [(&str, &str); 5] = [
 ];
 
 /// Parts of lines that no world here can carry out, with their exit status and the reason.
-const REFUSED: [(&str, i32, &str); 8] = [
+const REFUSED: [(&str, i32, &str); 11] = [
     ("backstitch job rm ci-build-3", 3, "it names a run"),
     (
         "backstitch job debug ci.yml -j build",
@@ -38,6 +38,13 @@ const REFUSED: [(&str, i32, &str); 8] = [
         "it starts an agent that is not here",
     ),
     (" --unsaved", 3, "it needs an editor"),
+    (" --scope both", 1, "it needs the record of a real agent"),
+    (
+        " --scope conversation",
+        1,
+        "it needs the record of a real agent",
+    ),
+    ("backstitch conversation t4", 3, "no conversation was made"),
     ("backstitch clear", 1, "it asks"),
     ("backstitch repl object CID", 3, "it names a value"),
     ("backstitch repl show 4711-", 3, "it names a REPL session"),

@@ -347,6 +347,8 @@ fn shows(client: &mut Client<'_>, wanted: &[&str]) {
         assert_eq!(messages(&problems(client, CI)), wanted);
         return;
     }
+    // an edit of Eglot's leaves late
+    client.idle();
     client
         .until(|client| published(client, CI).is_some_and(|(_, found)| messages(&found) == wanted));
 }

@@ -8,5 +8,5 @@ mod server;
 mod words;
 
 pub use make::{MadeConversation, remove_left};
-pub use plan::{ConversationPlan, ConversationWanted};
+pub use plan::{ConversationPlan, ConversationWanted, old_session};
 pub use words::{CommandText, command_text};

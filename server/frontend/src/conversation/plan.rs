@@ -217,6 +217,24 @@ impl ConversationPlan {
     }
 }
 
+/// The command line of the old session, of a restore with a conversation that is undone. `operation`: as the plan names it, `op1`.
+pub fn old_session(engine: &Engine, operation: &str) -> CliResult<Option<CommandText>> {
+    let records = ConversationRecords::of(engine);
+    let is_its = |one: &Conversation| one.operation.is_some_and(|op| op.to_string() == operation);
+    let Some(made) = records.made()?.into_iter().find(is_its) else {
+        return Ok(None);
+    };
+    let (_, session) = records.turn_of(&made)?;
+    let agent = AGENTS.iter().find(|agent| agent.name() == session.agent);
+    let conversations = agent.and_then(|agent| agent.conversations());
+    let old = Made {
+        session: Some(session.native),
+        directory: engine.root().to_owned(),
+        version: None,
+    };
+    Ok(conversations.map(|conversations| CommandText::of(conversations.opening(&old, ""))))
+}
+
 /// The id of a new session: a UUID that no other process makes.
 fn new_session(of: &str, now: i64) -> String {
     let seed = format!(

@@ -65,6 +65,9 @@ impl OnHistory for ConversationArgs {
         let found = all.find(|one| turn.as_ref().is_none_or(|turn| turn.id == one.turn));
         let found = found.and_then(|one| Some((one, CommandText::read(&one.command)?)));
         let Some((found, command)) = found else {
+            if turn.is_none() {
+                return no_conversation(context);
+            }
             let place = turn.map_or_else(String::new, |turn| format!(" before t{}", turn.number));
             return Err(
                 CliError::not_found(format!("no conversation was made that ends{place}")).hint(
@@ -88,7 +91,7 @@ fn list(context: &CommandContext) -> CliResult<()> {
         return out::answer(json!({"conversations": rows}));
     }
     if made.is_empty() {
-        return context.out.remark("No conversation was made yet.\n");
+        return no_conversation(context);
     }
     for one in &made {
         let (turn, session) = ConversationRecords::of(&context.engine).turn_of(one)?;
@@ -115,6 +118,13 @@ fn list(context: &CommandContext) -> CliResult<()> {
         context.out.text(&line.draw(context.out.paint))?;
     }
     Ok(())
+}
+
+fn no_conversation(context: &CommandContext) -> CliResult<()> {
+    if context.out.json {
+        return out::answer(json!({"conversation": null}));
+    }
+    context.out.remark("No conversation was made yet.\n")
 }
 
 /// A conversation for scripts.

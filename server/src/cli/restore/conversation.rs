@@ -11,7 +11,8 @@ use serde_json::json;
 use crate::cli::context::CommandContext;
 use crate::cli::restore::options::ConfirmArgs;
 use crate::conversation::{
-    CommandText, ConversationPlan, ConversationWanted, MadeConversation, command_text, remove_left,
+    CommandText, ConversationPlan, ConversationWanted, MadeConversation, command_text, old_session,
+    remove_left,
 };
 use crate::render::{BOLD, DIM, clean};
 use crate::terminal::error::{CliError, CliResult};
@@ -107,6 +108,18 @@ pub fn show_opening(
         }
     }
     context.out.text(&text)
+}
+
+/// Shows how the old conversation continues, once a restore that had one is undone.
+pub fn old_conversation(context: &CommandContext, operation: &str) -> CliResult<()> {
+    let Some(command) = old_session(&context.engine, operation)? else {
+        return Ok(());
+    };
+    let here = env::current_dir().unwrap_or_default();
+    let line = context.out.paint.on(BOLD, &command_text(&command, &here));
+    context
+        .out
+        .remark(&format!("The old conversation continues with:  {line}\n"))
 }
 
 /// Runs a command line in place of this program. Returns the error of its start.

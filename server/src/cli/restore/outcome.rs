@@ -7,6 +7,7 @@ use backstitch_core::restore::{
 };
 
 use crate::cli::context::CommandContext;
+use crate::cli::restore::conversation::old_conversation;
 use crate::cli::restore::job::{RestoreRun, about, answer, show, switches_branch};
 use crate::render::{self, BOLD, GREEN};
 use crate::restore_plan::{self, ShownPlan};
@@ -221,6 +222,9 @@ pub fn finish(
             "it was done anyway, as {operation}; `{back}` reverses it"
         ))
     })?;
+    if matches!(job.request.goal, Goal::Undo(_)) {
+        old_conversation(context, &applied.plan.target)?;
+    }
     incomplete.map_or(Ok(()), Err)
 }
 

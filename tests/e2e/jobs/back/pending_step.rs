@@ -92,6 +92,7 @@ fn s1_012_the_pending_step_is_cleared() {
     // done, skipped, restored, done again
     leads("n", 1);
     leads(":skip", 2);
+    leads("b", 1);
     leads("b", 0);
     leads("n", 1);
     leads("n", 2);

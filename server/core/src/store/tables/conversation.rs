@@ -113,6 +113,15 @@ pub(crate) fn delete_of_turns(conn: &Connection, turns: &str) -> Result<()> {
     Ok(())
 }
 
+/// Conversations stay where the operations that belong to them go.
+pub(crate) fn forget_operations(conn: &Connection, operations: &str) -> Result<()> {
+    conn.execute(
+        &format!("UPDATE conversation SET operation = NULL WHERE operation IN {operations}"),
+        [],
+    )?;
+    Ok(())
+}
+
 /// The first event of a session has come.
 pub(crate) fn set_used(conn: &Connection, native: &str) -> Result<()> {
     conn.prepare_cached("UPDATE conversation SET used = ?2 WHERE native = ?1 AND used IS NULL")?

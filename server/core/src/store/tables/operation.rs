@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 
+use super::conversation;
 use super::damage::{InRow, read_all, stored_as};
 use super::id_list::IdList;
 use crate::error::Result;
@@ -493,6 +494,7 @@ pub(crate) fn delete(conn: &Connection, operations: IdList) -> Result<()> {
         &format!("UPDATE operation SET of = NULL WHERE of IN {ids}"),
         [],
     )?;
+    conversation::forget_operations(conn, &ids)?;
     conn.execute(&format!("DELETE FROM operation WHERE id IN {ids}"), [])?;
     Ok(())
 }
@@ -528,6 +530,26 @@ mod tests {
         ] {
             assert_eq!(OpState::from(phase).name(), phase.stored());
         }
+    }
+
+    /// A conversation stays where the restore goes that it was made with, and no row refers to what is gone.
+    #[test]
+    fn operations_of_conversations_go() {
+        let conn = crate::store::migrate::in_memory();
+        conn.execute_batch(
+            "PRAGMA foreign_keys=OFF;
+             INSERT INTO conversation (id, turn, how, command, operation, created) VALUES (1, 1, 0, '{}', 7, 0), (2, 1, 0, '{}', 8, 0);",
+        )
+        .expect("rows");
+        let list = IdList::SquashedOperations;
+        list.begin(&conn).expect("a list");
+        let table = list.table();
+        conn.execute_batch(&format!("INSERT INTO {table} VALUES (7)"))
+            .expect("an id");
+        delete(&conn, list).expect("deleted");
+        let left = conversation::made(&conn).expect("rows");
+        let left: Vec<Option<OpId>> = left.iter().map(|row| row.operation).collect();
+        assert_eq!(left, [Some(OpId(8)), None]);
     }
 
     #[test]
