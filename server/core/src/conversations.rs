@@ -71,6 +71,11 @@ impl<E: Deref<Target = Engine>> ConversationRecords<E> {
         conversation::begun(&self.engine.store.conn)
     }
 
+    /// Returns those that nobody has opened, and whose restore was rolled back.
+    pub fn rolled_back(&self) -> Result<Vec<Conversation>> {
+        conversation::rolled_back(&self.engine.store.conn)
+    }
+
     pub fn row(&self, id: ConversationId) -> Result<Option<Conversation>> {
         conversation::row(&self.engine.store.conn, id)
     }

@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use backstitch_agents::conversations::Placement;
-use backstitch_core::model::{ConversationId, OpId};
+use backstitch_core::model::ConversationId;
 use backstitch_core::process::ProcessId;
 use backstitch_core::{Conversation, ConversationNote, ConversationRecords, Engine, fault_point};
 
@@ -109,12 +109,13 @@ impl ConversationPlan {
 }
 
 impl MadeConversation {
-    /// The files have gone back, or none had to.
-    pub fn finish(&self, engine: &mut Engine, operation: Option<OpId>) -> CliResult<()> {
-        Ok(ConversationRecords::of(&mut *engine).finish(self.id, operation)?)
+    /// No file had to go back. A restore of files keeps that in its journal by itself.
+    pub fn finish(&self, engine: &mut Engine) -> CliResult<()> {
+        Ok(ConversationRecords::of(&mut *engine).finish(self.id, None)?)
     }
 
-    /// Removes the session, since its files did not go back. One that was made before stays.
+    /// Removes the session, since its files did not go back. One that was made before stays, and so does one whose restore is in the
+    /// journal: the next command finishes that.
     pub fn remove(&self, engine: &mut Engine) -> CliResult<()> {
         if self.is_older {
             return Ok(());
@@ -122,15 +123,22 @@ impl MadeConversation {
         let Some(row) = ConversationRecords::of(&*engine).row(self.id)? else {
             return Ok(());
         };
+        if row.operation.is_some() {
+            return remove_left(engine).map(drop);
+        }
         remove_file(&row)?;
         Ok(ConversationRecords::of(&mut *engine).forget(self.id)?)
     }
 }
 
-/// Removes sessions whose process was killed before their files went back. Returns sentences about those that stay with their
+/// Removes sessions whose process was killed before their files went back, and those whose restore was rolled back. Returns sentences about those that stay with their
 /// agent.
 pub fn remove_left(engine: &mut Engine) -> CliResult<Vec<String>> {
     let mut said = Vec::new();
+    for row in ConversationRecords::of(&*engine).rolled_back()? {
+        remove_file(&row)?;
+        ConversationRecords::of(&mut *engine).forget(row.id)?;
+    }
     for row in ConversationRecords::of(&*engine).begun()? {
         let process = row.process.as_deref().unwrap_or_default();
         let is_at_work = process.parse::<ProcessId>().is_ok_and(ProcessId::is_alive);

@@ -46,7 +46,9 @@ pub(super) fn make(agent: &str, argv: &[String], calls: &[ServerCall]) -> CliRes
 
 impl<'a> AgentServer<'a> {
     fn start(agent: &'a str, argv: &[String]) -> CliResult<AgentServer<'a>> {
-        let (program, arguments) = argv.split_first().unwrap_or((&argv[0], &[]));
+        let (program, arguments) = argv
+            .split_first()
+            .ok_or_else(|| CliError::failed(format!("{agent} has no server")))?;
         let child = launch::program(program).and_then(|mut command| {
             command.args(arguments);
             // outside of the workspace, of which it would load settings
@@ -185,14 +187,21 @@ impl Drop for AgentServer<'_> {
     fn drop(&mut self) {
         // it ends with its input; the session is whole by then
         drop(self.input.take());
-        let since = Instant::now();
-        while since.elapsed() < Duration::from_secs(2) {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
+        let until = Instant::now() + Duration::from_secs(2);
+        // its output ends with it
+        let ended = loop {
+            match self
+                .answers
+                .recv_timeout(until.saturating_duration_since(Instant::now()))
+            {
+                Ok(_) => {}
+                Err(RecvTimeoutError::Disconnected) => break true,
+                Err(RecvTimeoutError::Timeout) => break false,
             }
-            thread::sleep(Duration::from_millis(5));
+        };
+        if !ended {
+            let _ = self.child.kill();
         }
-        let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }

@@ -167,7 +167,7 @@ pub fn rewind_alone(
         return Err(CliError::declined());
     }
     let made = run.plan.make(&mut context.engine)?;
-    made.finish(&mut context.engine, None)?;
+    made.finish(&mut context.engine)?;
     run.made = Some(made);
     if context.out.json && !run.opens {
         return out::answer(json!({"conversation": run.json()}));

@@ -83,9 +83,9 @@ fn settle_conversation(
         return Ok(());
     };
     match applied {
-        Some(applied) if applied.node.is_some() || is_reached(job, applied) => {
-            made.finish(&mut context.engine, applied.operation)
-        }
+        // the journal has it
+        Some(applied) if applied.operation.is_some() => Ok(()),
+        Some(applied) if is_reached(job, applied) => made.finish(&mut context.engine),
         Some(_) | None => made.remove(&mut context.engine),
     }
 }

@@ -3,6 +3,7 @@
 use rusqlite::{Connection, Row, params};
 
 use super::damage::stored_as;
+use super::operation::OpPhase;
 use super::query::Table;
 use crate::error::Result;
 use crate::model::{ConversationId, NodeId, OpId, SessionId, TurnId};
@@ -147,6 +148,15 @@ pub(crate) fn begun(conn: &Connection) -> Result<Vec<Conversation>> {
     CONVERSATION.all(conn, &sql, [], read)
 }
 
+/// Returns those without an event whose restore was rolled back.
+pub(crate) fn rolled_back(conn: &Connection) -> Result<Vec<Conversation>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM conversation WHERE used IS NULL
+           AND operation IN (SELECT id FROM operation WHERE state = ?1)"
+    );
+    CONVERSATION.all(conn, &sql, [OpPhase::RolledBack], read)
+}
+
 /// Returns the turn that begins at a node.
 pub(crate) fn turn_at(conn: &Connection, node: NodeId) -> Result<Option<TurnId>> {
     let sql = "SELECT id FROM turn WHERE node = ?1 ORDER BY id DESC LIMIT 1";
@@ -179,4 +189,26 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Conversation> {
         operation: row.get(8)?,
         used: row.get(9)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A session whose restore was rolled back is found, unless somebody has opened it.
+    #[test]
+    fn sessions_of_restores_that_were_rolled_back() {
+        let conn = crate::store::migrate::in_memory();
+        conn.execute_batch(
+            "PRAGMA foreign_keys=OFF;
+             INSERT INTO operation (id, root, branch, kind, target, state, time)
+               VALUES (1, 1, 1, 'rewind', '', 'rolled back', 0), (2, 1, 1, 'rewind', '', 'done', 0);
+             INSERT INTO conversation (id, turn, how, command, operation, created, used)
+               VALUES (1, 1, 0, '{}', 1, 0, NULL), (2, 1, 0, '{}', 2, 0, NULL), (3, 1, 0, '{}', 1, 0, 5);",
+        )
+        .expect("rows");
+        let found = rolled_back(&conn).expect("rows");
+        let ids: Vec<i64> = found.iter().map(|row| row.id.0).collect();
+        assert_eq!(ids, [1]);
+    }
 }
