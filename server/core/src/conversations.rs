@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::model::{ConversationId, NodeId, OpId, Session, Turn};
 use crate::store::Durable;
+use crate::store::tables::operation::OpPhase;
 use crate::store::tables::{conversation, session, turn};
 
 pub use crate::store::tables::conversation::{Conversation, ConversationHow, ConversationNote};
@@ -73,7 +74,7 @@ impl<E: Deref<Target = Engine>> ConversationRecords<E> {
 
     /// Returns those that nobody has opened, and whose restore was rolled back.
     pub fn rolled_back(&self) -> Result<Vec<Conversation>> {
-        conversation::rolled_back(&self.engine.store.conn)
+        conversation::unused_in(&self.engine.store.conn, OpPhase::RolledBack.stored())
     }
 
     pub fn row(&self, id: ConversationId) -> Result<Option<Conversation>> {

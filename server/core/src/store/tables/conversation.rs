@@ -3,7 +3,6 @@
 use rusqlite::{Connection, Row, params};
 
 use super::damage::stored_as;
-use super::operation::OpPhase;
 use super::query::Table;
 use crate::error::Result;
 use crate::model::{ConversationId, NodeId, OpId, SessionId, TurnId};
@@ -148,13 +147,13 @@ pub(crate) fn begun(conn: &Connection) -> Result<Vec<Conversation>> {
     CONVERSATION.all(conn, &sql, [], read)
 }
 
-/// Returns those without an event whose restore was rolled back.
-pub(crate) fn rolled_back(conn: &Connection) -> Result<Vec<Conversation>> {
+/// Returns those without an event whose restore has this state.
+pub(crate) fn unused_in(conn: &Connection, state: &str) -> Result<Vec<Conversation>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM conversation WHERE used IS NULL
            AND operation IN (SELECT id FROM operation WHERE state = ?1)"
     );
-    CONVERSATION.all(conn, &sql, [OpPhase::RolledBack], read)
+    CONVERSATION.all(conn, &sql, [state], read)
 }
 
 /// Returns the turn that begins at a node.
@@ -207,7 +206,7 @@ mod tests {
                VALUES (1, 1, 0, '{}', 1, 0, NULL), (2, 1, 0, '{}', 2, 0, NULL), (3, 1, 0, '{}', 1, 0, 5);",
         )
         .expect("rows");
-        let found = rolled_back(&conn).expect("rows");
+        let found = unused_in(&conn, "rolled back").expect("rows");
         let ids: Vec<i64> = found.iter().map(|row| row.id.0).collect();
         assert_eq!(ids, [1]);
     }
