@@ -29,7 +29,7 @@ python_for_aider() { # the first Python that aider supports
 for a in "$@"; do
   case $a in
     aider) p=aider-chat; v=${AIDER_VERSION:-0.86.2};;
-    claude) p=@anthropic-ai/claude-code; v=${CLAUDE_VERSION:-2.1.329};;
+    claude) p=@anthropic-ai/claude-code; v=${CLAUDE_VERSION:-2.1.332};;
     # its program alone, without the library
     cline) p=@cline/cli-$(node -p 'process.platform + "-" + process.arch'); v=${CLINE_VERSION:-3.0.65};;
     codex) p=@openai/codex; v=${CODEX_VERSION:-0.169.0};;

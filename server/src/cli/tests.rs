@@ -53,6 +53,8 @@ const EXAMPLES: &[&str] = &[
     "undo --dry-run",
     "redo --yes",
     "redo --dry-run",
+    "conversation",
+    "conversation --open",
     "fork t1 other",
     "fork t1 other --switch --yes",
     "switch main --yes",

@@ -368,6 +368,10 @@ fn step_values(session: &JobSession) -> Value {
         values.insert("name".to_owned(), json!(name.name));
         values.insert("id".to_owned(), json!(name.id));
     }
+    values.insert(
+        "checkpoints".to_owned(),
+        json!(session.points().available().len()),
+    );
     match session.stop() {
         StopPlace::Before(step) => {
             values.insert("if".to_owned(), json!(step.step.condition));
@@ -396,10 +400,6 @@ fn step_values(session: &JobSession) -> Value {
         }
         StopPlace::Frozen(_) | StopPlace::End => {}
     }
-    values.insert(
-        "checkpoints".to_owned(),
-        json!(session.points().available().len()),
-    );
     masked(session.job(), &values.into())
 }
 

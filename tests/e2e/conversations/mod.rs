@@ -370,11 +370,13 @@ fn s3_042_both_or_neither_when_killed() {
     assert!(ends[0] > 2 && ends[1] > 2, "{ends:?}");
 }
 
+/// S3-038: the conversation is cut just before the turn's message. S3-039: the shortened history is saved.
 #[test]
 fn s3_038_s3_039_both_go_back_in_claude_code() {
     both_go_back("claude");
 }
 
+/// S3-038: the conversation is cut just before the turn's message. S3-039: the shortened history is saved.
 #[test]
 fn s3_038_s3_039_both_go_back_in_codex() {
     both_go_back("codex");

@@ -112,7 +112,8 @@ fn an_interrupt_of_a_command_does_not_cancel_the_run() {
     job.interrupt();
     let answer = job.answer().expect("an answer");
     let said = answer["said"].as_str().unwrap_or_default();
-    assert!(said.ends_with("The operation was canceled."), "{answer}");
+    // the shell itself ends where the signal comes between its two commands
+    assert!(said.starts_with("The operation was canceled."), "{answer}");
     assert_eq!(job.said("!touch mended"), "");
     assert_eq!(job.said(":retry"), "end");
     let (code, report) = job.end();

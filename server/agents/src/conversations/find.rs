@@ -79,7 +79,7 @@ mod tests {
         }
     }
 
-    /// A turn is found by its id, or by order and text together, never by counting alone (U-12).
+    /// A turn is found by its id, or by order and text together, never by counting alone.
     #[test]
     fn id_or_order_and_text() {
         let turns = [

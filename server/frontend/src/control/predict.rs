@@ -1,7 +1,7 @@
 //! Prediction of the files that an agent's tool call would write. Owns the shapes of the answer and the choice of the
 //! tool's rules. Pure: reads files only through the caller's function, writes nothing.
 //!
-//! The rules are those of the real tools, compared with them byte for byte: Claude Code 2.1.329, Codex 0.169,
+//! The rules are those of the real tools, compared with them byte for byte: Claude Code 2.1.332, Codex 0.169,
 //! opencode 1.18.33, Gemini CLI 0.61, Qwen Code 0.24.4, Copilot CLI 1.0.102. Cline's are read from its sources. A
 //! result that was not seen with the real tool is [`Outlook::Unsure`].
 

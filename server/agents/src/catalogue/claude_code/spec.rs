@@ -85,7 +85,7 @@ pub const SPEC: AgentSpec = AgentSpec {
         connected: "hooks in `settings.json`",
         turn: "its id",
         step: "its id",
-        tested: Some("2.1.329"),
+        tested: Some("2.1.332"),
         held: HeldPage {
             time: HeldTime::For(super::hooks::TABLE.hold),
             denial: "yes",
