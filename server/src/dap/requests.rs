@@ -316,13 +316,14 @@ fn stack_frame(server: &DapServer, frame: &FrameView) -> StackFrame {
 
 fn scopes(server: &DapServer, request: &DapRequest) -> DapBody {
     let wanted: ScopesArguments = request.read()?;
-    if wanted.frame_id == RUNNING_FRAME && server.shared.phase() == JobPhase::Running {
-        // its values are known once the job stands
+    let scopes = server.shared.variables().scopes(wanted.frame_id);
+    let is_of_no_stop =
+        wanted.frame_id == RUNNING_FRAME || server.shared.view().is_earlier(wanted.frame_id);
+    if scopes.is_none() && is_of_no_stop {
+        // values are known once the job stands; VS Code asks once more for the frame that it showed last
         return body(json!({"scopes": []}));
     }
-    let scopes = server.shared.variables().scopes(wanted.frame_id);
-    let scopes =
-        scopes.ok_or_else(|| format!("The frame {} is of an earlier stop.", wanted.frame_id))?;
+    let scopes = scopes.ok_or_else(|| format!("There is no frame {}.", wanted.frame_id))?;
     body(json!({"scopes": scopes}))
 }
 

@@ -261,13 +261,15 @@ fn errors_in_arguments_are_sentences() {
     talk.leave(&json!({"terminateDebuggee": true}));
 }
 
-/// The frame of a step that runs has no scopes, which is not an error.
+/// The frames of a step that runs, and of an earlier stop, have no scopes, which is not an error.
 #[test]
-fn a_running_step_has_no_scopes() {
+fn frames_of_no_stop_have_no_scopes() {
     let world = workflow(&job("
 - name: One
   run: touch ready; until test -e go; do sleep 0.02; done"));
     let mut talk = DapTalk::begin(&world, &json!({}));
+    talk.frames();
+    let earlier = talk.frame_ids[0];
     talk.ok("next", &json!({"threadId": 1}));
     let work = newest(&world).join("files/work/work/work");
     until("the step runs", || work.join("ready").exists());
@@ -280,7 +282,12 @@ fn a_running_step_has_no_scopes() {
     assert_eq!(talk.refused("evaluate", &asked), reason);
     std::fs::write(work.join("go"), "").expect("written");
     assert_eq!(talk.stop(), "step: at the end of the job");
-    talk.refused("scopes", &json!({"frameId": frame}));
+    for old in [frame, earlier] {
+        let scopes = talk.ok("scopes", &json!({"frameId": old}));
+        assert_eq!(scopes["scopes"], json!([]));
+    }
+    let reason = talk.refused("scopes", &json!({"frameId": 999}));
+    assert_eq!(reason, "There is no frame 999.");
     talk.leave(&json!({"terminateDebuggee": true}));
 }
 

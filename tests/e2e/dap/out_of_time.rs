@@ -341,6 +341,11 @@ fn with_a_foreign_id() {
                 json!({"frameId": foreign, "expression": "!touch bad", "context": "repl"}),
             ),
         ] {
+            // the frame of a running step is 0: it has no values, which is not an error
+            if (command, &foreign) == ("scopes", &json!(0)) {
+                assert_eq!(talk.ok(command, &arguments), json!({"scopes": []}));
+                continue;
+            }
             talk.refused(command, &arguments);
         }
         talk.ask("cancel", &json!({"requestId": foreign}));

@@ -154,6 +154,9 @@ fn s1_069_commands() {
     talk.ok("pause", &THREAD());
     assert_eq!(talk.stop(), "pause: frozen in 'One'");
     assert_eq!(talk.go("stepBack"), "step: stepped back: before 'One'");
+    let output = talk.output();
+    assert!(output.contains("is undone by the step back"), "{output}");
+    assert!(!output.contains("signal 9"), "{output}");
     talk.ok("next", &THREAD());
     let ready = newest(&world).join("files/work/work/work/ready");
     until("the step runs again", || ready.exists());

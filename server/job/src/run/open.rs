@@ -78,6 +78,13 @@ impl Ran {
         }
     }
 
+    pub fn cancelled(reason: impl Into<String>) -> Ran {
+        Ran {
+            outcome: StepOutcome::Cancelled,
+            ..Ran::failed(reason)
+        }
+    }
+
     pub fn succeeded() -> Ran {
         Ran {
             outcome: StepOutcome::Success,

@@ -13,8 +13,15 @@ use super::open::Ran;
 use super::standing::StandingJob;
 use super::step::close_with;
 
-/// Lets a frozen step run on, until it ends or is frozen again.
-fn resume(run: &mut JobRun, how: fn(FrozenProgram) -> RunningProgram) {
+/// Reason of a frozen step that was killed because the job stepped back.
+const STEPPED_BACK: &str = "The step was frozen, and is undone by the step back.";
+
+/// Lets a frozen step run on, until it ends or is frozen again. `reason`: it is cancelled for this, however its program ends.
+fn resume(
+    run: &mut JobRun,
+    how: fn(FrozenProgram) -> RunningProgram,
+    reason: Option<&'static str>,
+) {
     let Some(frozen) = run.frozen.take() else {
         return;
     };
@@ -34,6 +41,10 @@ fn resume(run: &mut JobRun, how: fn(FrozenProgram) -> RunningProgram) {
     if let Some(frozen) = &mut run.frozen {
         frozen.env = env;
     }
+    let ran = ran.map(|ran| match reason {
+        Some(reason) => Ran::cancelled(reason),
+        None => ran,
+    });
     close_with(run, open, ran);
 }
 
@@ -51,12 +62,17 @@ impl StandingJob {
 
     /// Lets the frozen step continue, until it ends or is frozen again.
     pub fn thaw(&mut self) {
-        resume(&mut self.run, FrozenProgram::thaw);
+        resume(&mut self.run, FrozenProgram::thaw, None);
     }
 
     /// Kills the frozen step, with all that it has started. It fails.
     pub fn kill_frozen(&mut self) {
-        resume(&mut self.run, FrozenProgram::kill);
+        resume(&mut self.run, FrozenProgram::kill, None);
+    }
+
+    /// Kills the frozen step since the job steps back, so that nothing of it stays.
+    pub fn undo_frozen(&mut self) {
+        resume(&mut self.run, FrozenProgram::kill, Some(STEPPED_BACK));
     }
 
     /// Ends the job, with all that its steps left running.

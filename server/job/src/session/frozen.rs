@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::report::StepName;
-use crate::run::PendingStep;
+use crate::run::{PendingStep, StandingJob};
 
 use super::{JobSession, StopPlace};
 
@@ -36,12 +36,16 @@ impl JobSession {
 
     /// Kills a frozen step with all its processes. It has failed, and the job stands at it.
     pub fn kill(&mut self) -> Result<(), String> {
+        self.end_frozen(StandingJob::kill_frozen)
+    }
+
+    fn end_frozen(&mut self, end: fn(&mut StandingJob)) -> Result<(), String> {
         let StopPlace::Frozen(frozen) = &self.stop else {
             return Err("No step is frozen here, so none can be killed.".to_owned());
         };
         let step = frozen.step.clone();
         self.stood_since(self.stood_since);
-        self.run.kill_frozen();
+        end(&mut self.run);
         let ended = self.run.take_last();
         self.close_call(&step, true)?;
         match ended {
@@ -60,7 +64,7 @@ impl JobSession {
     /// Kills a frozen step that is undone.
     pub(super) fn kill_taken_back(&mut self) -> Result<(), String> {
         match self.stop {
-            StopPlace::Frozen(_) => self.kill(),
+            StopPlace::Frozen(_) => self.end_frozen(StandingJob::undo_frozen),
             StopPlace::Before(_) | StopPlace::Failed(..) | StopPlace::End => Ok(()),
         }
     }

@@ -64,6 +64,7 @@ pub(super) struct RunHistory {
     /// Id of the run, which its session in the history has.
     run: String,
     files: PathBuf,
+    store: PathBuf,
     /// The number of the last call, which its end has too.
     calls: i64,
 }
@@ -85,6 +86,7 @@ impl RunHistory {
             recorder: Recorder::start(&workspace, recording, |_| {}).ok(),
             run: place.id.clone(),
             files: place.files.clone(),
+            store: workspace.store_dir.clone(),
             // a process that continues the run counts on, also within the same second
             calls: micros_now(),
         })
@@ -131,7 +133,7 @@ impl RunHistory {
 
     /// The files as they were recorded last.
     pub fn present(&self) -> Result<RecordedFiles, String> {
-        let said = |error: backstitch_core::Error| error.to_string();
+        let said = |error| self.reason(&error);
         let node = self.engine.history().head().map_err(said)?;
         let node = node.ok_or_else(|| "The history of the run is empty.".to_owned())?;
         let times = self.engine.times();
@@ -146,7 +148,7 @@ impl RunHistory {
     /// Records the files as they are now.
     pub fn record_files(&mut self) -> Result<RecordedFiles, String> {
         let recorded = self.engine.capture_mut().record_changes();
-        recorded.map_err(|error| error.to_string())?;
+        recorded.map_err(|error| self.reason(&error))?;
         self.present()
     }
 
@@ -156,11 +158,11 @@ impl RunHistory {
         let mut request = Request::new(Goal::Rewind(files.node()));
         request.exact = true;
         let applied = self.engine.restore_mut().apply(&request, None, &mut |_| {});
-        let mut applied = applied.map_err(|error| error.to_string())?;
+        let mut applied = applied.map_err(|error| self.reason(&error))?;
         let plan = &mut applied.plan;
         let were_there: Vec<bool> = plan.gaps.iter().map(|gap| self.is_there(gap)).collect();
         let set = self.engine.times_mut().set(TimeMark(files.times));
-        set.map_err(|error| error.to_string())?;
+        set.map_err(|error| self.reason(&error))?;
         let skipped = |action: &&Action| action.kind == ActionKind::Skip;
         let skipped = plan.actions.iter().filter(skipped);
         let skipped: BTreeSet<&[u8]> = skipped.map(|action| action.path.bytes()).collect();
@@ -211,7 +213,19 @@ impl RunHistory {
             kind,
         };
         let recorded = self.engine.capture_mut().record(&event);
-        recorded.map(drop).map_err(|error| error.to_string())
+        recorded.map(drop).map_err(|error| self.reason(&error))
+    }
+
+    /// The sentence for an error. Without its directories a run has no next step.
+    fn reason(&self, error: &backstitch_core::Error) -> String {
+        let mut all = [&self.store, &self.files].into_iter();
+        match all.find(|directory| !directory.exists()) {
+            Some(gone) => format!(
+                "The run's directory {} was deleted: none of its steps can run or be undone any longer. End the run, and start it again.",
+                gone.display()
+            ),
+            None => error.to_string(),
+        }
     }
 
     fn call_of(&self, step: &PendingStep, run: &StandingJob) -> ToolCall {

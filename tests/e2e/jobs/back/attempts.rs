@@ -3,6 +3,7 @@
 use super::super::{job, workflow, workflow_with};
 use super::conversation::Conversation;
 use super::debug;
+use super::stepped::SteppedJob;
 use crate::support::World;
 
 const STEPS: &str = "
@@ -186,4 +187,18 @@ fn a_held_run_is_read_and_not_changed() {
     assert_eq!(talk.end(), 0);
     let output = run(&["rewind", "c3", "--exact", "--yes"]);
     assert!(output.status.success(), "{output:?}");
+}
+
+/// The run's own Python environment, which the first start of Python makes, is no change of a step.
+#[test]
+fn the_own_python_of_a_run_is_no_change() {
+    let world = workflow(&job(
+        "\n- {name: One, run: python3 -c 'print(1)' && echo one > one}\n- {name: Two, run: 'true'}",
+    ));
+    let mut job = SteppedJob::start(&world);
+    assert_eq!(job.said("n"), "before Two");
+    let shown = job.said(":diff One");
+    assert!(shown.contains("one"), "{shown}");
+    assert!(!shown.contains("python"), "{shown}");
+    job.end();
 }

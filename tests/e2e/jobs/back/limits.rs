@@ -341,3 +341,22 @@ fn s1_l5_checkpoints_take_no_memory() {
     assert!(!newest(&world).join("files/work/work/work/big").exists());
     job.end();
 }
+
+/// A run whose directories are deleted meanwhile names them, and the way on. Nothing runs.
+#[test]
+fn a_run_without_its_directories_says_so() {
+    for gone in ["store", "files"] {
+        let world = workflow(&job("- run: echo one\n- run: echo two"));
+        let mut run = SteppedJob::start(&world);
+        run.line("n").expect("an answer");
+        let directory = newest(&world).join(gone);
+        fs::remove_dir_all(&directory).expect("deleted");
+        for word in ["n", "b"] {
+            let answer = run.line(word).expect("an answer");
+            let error = answer["error"].as_str().unwrap_or_default();
+            assert!(error.contains(&*directory.to_string_lossy()), "{answer}");
+            assert!(error.ends_with("start it again."), "{answer}");
+        }
+        run.end();
+    }
+}
