@@ -585,7 +585,7 @@ def main():
     p.add_argument("--between", metavar="CMD", help="run by sh in the workspace before each turn but the first, with"
                    " TURN set to that turn's number: what a user does meanwhile")
     p.add_argument("--session-from", metavar="FILE", help="a turn before which this file has a JSON object with conversation.new"
-                                                         " continues that session")
+                                                         " and .cwd continues that session there")
     p.add_argument("--home", help="HOME of the agent, kept afterwards (default: a new temporary folder, kept too)")
     p.add_argument("--timeout", type=float, default=120, help="seconds per turn (120)")
     p.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="for the agent and its hooks")
@@ -652,9 +652,10 @@ def main():
             if not r.session_from or not os.path.exists(r.session_from):
                 return None
             with open(r.session_from, encoding="utf-8") as f:
-                found = json.load(f)["conversation"]["new"]
+                found = json.load(f)["conversation"]
             os.remove(r.session_from)
-            return found
+            r.workspace = found["cwd"]
+            return found["new"]
 
         def between(number):
             if r.between and number > 1:

@@ -65,6 +65,7 @@
 ---@field uncarried? backstitch.Text[] The user's edits that a switch leaves behind.
 ---@field nothing? string Reason why there is nothing to do.
 ---@field git_head? backstitch.GitMoved Set if git's HEAD was at another commit or branch.
+---@field conversation? backstitch.PlannedConversation The agent's conversation that goes back with the files, or alone.
 ---@field checkpoint string|nil The checkpoint that records the restore.
 ---@field operation string|nil
 ---@field editor? backstitch.EditorAtWork The editor that applied it, if it was another process.
@@ -341,6 +342,15 @@
 ---@field kept? boolean True if the text has changes that the user kept.
 ---@field deleted? boolean True if the user kept the deletion of the file.
 
+---@class backstitch.ConversationParams
+---@field rev? string|nil The turn before which it ends. The default is the newest conversation.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---A conversation that was made alone.
+---@class backstitch.ConversationResult
+---@field conversation backstitch.PlannedConversation
+
 ---Number of paths that a checkpoint captured and did not capture.
 ---@class backstitch.Coverage
 ---@field captured integer
@@ -400,6 +410,7 @@
 ---@field workspace backstitch.Text
 ---@field operation backstitch.Operation
 ---@field checkpoint string
+---@field conversation? backstitch.ListedConversation The agent's conversation that went back with the files.
 
 ---Sent when the workspace was switched to another branch, also by an undo.
 ---@class backstitch.DidSwitch
@@ -477,6 +488,7 @@
 ---@field name? string|nil A name is generated if left out.
 ---@field into? string|nil Directory for a separate copy of the files.
 ---@field switch? boolean|nil Switches to the new branch, too.
+---@field scope? string|nil `code` (the default) or `both`: the agent's conversation is forked, too.
 ---@field confirm? boolean|nil Asks the user if neither a name nor a directory is given. The default is true.
 ---@field uri? string|nil A document of the workspace.
 ---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
@@ -486,6 +498,7 @@
 ---@field into? backstitch.Text The directory that was created.
 ---@field files? integer
 ---@field gaps? backstitch.Gap[]
+---@field conversation? backstitch.PlannedConversation
 
 ---@class backstitch.Frame
 ---@field kind string `session`, `turn`, `subagent` or `call`.
@@ -568,10 +581,30 @@
 
 ---@alias backstitch.Kind "turn"|"step"|"manual"|"external"|"rewind"|"squash"|"import"
 
+---The newest conversation that was made. Null: there is none.
+---@class backstitch.LastConversation
+---@field conversation backstitch.ListedConversation|nil
+
 ---Form of the lenses: `full` names each turn above each of its runs of lines; `short` has `Revert turn`, `Revert here` and `Diff` above the first run of each turn in a file.
 ---@alias backstitch.LensForm "full"|"short"
 
 ---@alias backstitch.Lenses "all"|"session"|"latestTurn"|"off"
+
+---A new session of an agent that was made.
+---@class backstitch.ListedConversation
+---@field agent string
+---@field session string
+---@field turn string
+---@field prompt string
+---@field how string Place of the cut, for people: `before`, `summary from`, `summary up to`.
+---@field branch string|nil The branch that was created with it.
+---@field summary string|nil
+---@field used boolean True if the agent has reported an event of it.
+---@field operation string|nil The restore of the files that belongs to it.
+---@field new string|nil The agent's own id of the new session. Null: the agent begins one by itself.
+---@field argv string[] The command line that opens it. It is never given to a shell.
+---@field cwd backstitch.Text
+---@field prefilled boolean
 
 ---The default of `uri` is the only document with unsaved text whose file changed on disk.
 ---@class backstitch.MergeParams
@@ -748,6 +781,7 @@
 ---@field uncarried? backstitch.Text[] The user's edits that a switch leaves behind.
 ---@field nothing? string Reason why there is nothing to do.
 ---@field git_head? backstitch.GitMoved Set if git's HEAD was at another commit or branch.
+---@field conversation? backstitch.PlannedConversation The agent's conversation that goes back with the files, or alone.
 
 ---Same fields as the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo`, `redo` and `branch` is required.
 ---@class backstitch.PlanParams
@@ -761,7 +795,7 @@
 ---@field carry? boolean|nil
 ---@field texts? boolean|nil True if the answer has the texts of the files.
 ---@field lines? [integer, integer]|nil Restricts the restore to the hunks at these lines of the document `uri`: first line from 0, end excluded.
----@field scope? string|nil Only `code` for now.
+---@field scope? string|nil `code` (the default), `conversation` or `both`.
 ---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
 ---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
 ---@field hunks? string[]|nil Hunk ids from `backstitch/diff`.
@@ -791,6 +825,7 @@
 ---@field uncarried? backstitch.Text[] The user's edits that a switch leaves behind.
 ---@field nothing? string Reason why there is nothing to do.
 ---@field git_head? backstitch.GitMoved Set if git's HEAD was at another commit or branch.
+---@field conversation? backstitch.PlannedConversation The agent's conversation that goes back with the files, or alone.
 ---@field title string For people: `Rewind to before “Add a cart” (2 min ago)`.
 ---@field sentence string The sentence that a plan begins with, without a full stop and without ids: `Undoes turn “Add a cart” (codex, 2 min ago)`.
 ---@field summary string[] Further sentences for people about whose work goes and whose stays, the most important first.
@@ -799,6 +834,24 @@
 ---@field exact boolean True for an exact restore: as requested, else by the settings.
 ---@field texts? backstitch.PlannedText[] The texts of changed files, if they were requested. Files that are not UTF-8 or too long are left out.
 ---@field hunks? string[] Ids of the hunks at the requested lines. The restore of this plan passes them instead of the lines.
+
+---A new session of an agent, as it is planned, or was made.
+---@class backstitch.PlannedConversation
+---@field agent string
+---@field session string The agent's own id of the old session, which is only read.
+---@field turn string For example `t4`.
+---@field kept integer Number of prompts that the new session tells.
+---@field dropped integer
+---@field line string For people: `before t4 “Add a cart” · Codex · 3 of 5 prompts stay`.
+---@field notes string[] Sentences for people about the parts that stay as they are.
+---@field prompt string The prompt to say again. Empty: the session tells it, or the summary does.
+---@field open boolean|nil True if a process has the old session open. Null: that is not known.
+---@field tokens integer|nil Tokens that the agent counted for it.
+---@field summary? string The text in place of a part.
+---@field new? string The agent's own id of the new session, once it is made. Left out: the agent begins one by itself.
+---@field argv? string[] The command line that opens it, once it is made. It is never given to a shell.
+---@field cwd? backstitch.Text
+---@field prefilled? boolean True if the prompt is part of the command line.
 
 ---A file's text now, unsaved text included, and after the restore. Null if there is no file.
 ---@class backstitch.PlannedText
@@ -876,7 +929,7 @@
 ---@alias backstitch.Recorder { state: "waiting" }|{ state: "watching", directories: integer }|{ state: "failed", reason: string }
 
 ---@class backstitch.RedoParams
----@field scope? string|nil Only `code` for now.
+---@field scope? string|nil `code` (the default), `conversation` or `both`.
 ---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
 ---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
 ---@field hunks? string[]|nil Hunk ids from `backstitch/diff`.
@@ -1004,7 +1057,7 @@
 ---@alias backstitch.Resolution "markers"|"current"|"target"|"left"
 
 ---The result of a restore, or its plan if there was nothing to do.
----@alias backstitch.RestoreResult backstitch.Applied|backstitch.Plan
+---@alias backstitch.RestoreResult backstitch.Applied|backstitch.Plan|backstitch.ConversationResult
 
 ---@class backstitch.RestoreSettings
 ---@field default? backstitch.Restoring|nil
@@ -1024,7 +1077,7 @@
 ---@class backstitch.RevertParams
 ---@field turn? string|nil Asks the user if both `turn` and `step` are left out.
 ---@field step? string|nil
----@field scope? string|nil Only `code` for now.
+---@field scope? string|nil `code` (the default), `conversation` or `both`.
 ---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
 ---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
 ---@field hunks? string[]|nil Hunk ids from `backstitch/diff`.
@@ -1078,7 +1131,7 @@
 ---@class backstitch.RewindParams
 ---@field rev? string|nil Asks the user if left out.
 ---@field lines? [integer, integer]|nil Restricts the rewind to the hunks at these lines of the document `uri`: first line from 0, end excluded.
----@field scope? string|nil Only `code` for now.
+---@field scope? string|nil `code` (the default), `conversation` or `both`.
 ---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
 ---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
 ---@field hunks? string[]|nil Hunk ids from `backstitch/diff`.
@@ -1164,10 +1217,26 @@
 ---@class backstitch.StoreSettings
 ---@field dir? string|nil Directory of all histories: absolute, or starting with `~/`.
 
+---Without `summary` nothing is made: the answer has one to edit.
+---@class backstitch.SummarizeParams
+---@field turn string
+---@field part backstitch.SummaryPart
+---@field summary? string|nil The text that takes the place of the part.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---A summary, and the conversation with it if that was made.
+---@class backstitch.SummarizeResult
+---@field summary string
+---@field conversation? backstitch.PlannedConversation
+
+---The part of a conversation that a summary replaces.
+---@alias backstitch.SummaryPart "from"|"up_to"
+
 ---@class backstitch.SwitchParams
 ---@field branch? string|nil Asks the user if left out.
 ---@field carry? boolean|nil Takes the user's own edits along.
----@field scope? string|nil Only `code` for now.
+---@field scope? string|nil `code` (the default), `conversation` or `both`.
 ---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
 ---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
 ---@field hunks? string[]|nil Hunk ids from `backstitch/diff`.
@@ -1255,7 +1324,7 @@
 
 ---@class backstitch.UndoParams
 ---@field op? string|nil The default is the last operation.
----@field scope? string|nil Only `code` for now.
+---@field scope? string|nil `code` (the default), `conversation` or `both`.
 ---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
 ---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
 ---@field hunks? string[]|nil Hunk ids from `backstitch/diff`.
@@ -1328,6 +1397,8 @@
 ---@field ["backstitch.revert"] { params: backstitch.RevertParams, result: backstitch.RestoreResult|backstitch.CommandFailed }
 ---@field ["backstitch.fork"] { params: backstitch.ForkParams, result: backstitch.ForkResult|backstitch.CommandFailed }
 ---@field ["backstitch.switch"] { params: backstitch.SwitchParams, result: backstitch.RestoreResult|backstitch.CommandFailed }
+---@field ["backstitch.conversation"] { params: backstitch.ConversationParams, result: backstitch.LastConversation|backstitch.CommandFailed }
+---@field ["backstitch.summarize"] { params: backstitch.SummarizeParams, result: backstitch.SummarizeResult|backstitch.CommandFailed }
 ---@field ["backstitch.tag"] { params: backstitch.TagParams, result: backstitch.TagResult|backstitch.CommandFailed }
 ---@field ["backstitch.pin"] { params: backstitch.PinParams, result: backstitch.PinResult|backstitch.CommandFailed }
 ---@field ["backstitch.checkpoint"] { params: backstitch.NewCheckpointParams, result: backstitch.Checkpoint|backstitch.CommandFailed }
@@ -1382,6 +1453,8 @@ return {
     'backstitch.revert',
     'backstitch.fork',
     'backstitch.switch',
+    'backstitch.conversation',
+    'backstitch.summarize',
     'backstitch.tag',
     'backstitch.pin',
     'backstitch.checkpoint',

@@ -45,6 +45,15 @@ local function ways(verb, arguments, planned)
       { key = 'e', label = 'leave your own edits in place', short = 'keep your edits', instead = { exact = false } }
     )
   end
+  if verb == 'rewind' and #planned.takes > 0 then
+    local both = arguments.scope == 'both'
+    table.insert(all, {
+      key = 'c',
+      label = both and 'leave the conversation as it is' or "rewind the agent's conversation, too",
+      short = both and 'files alone' or 'conversation',
+      instead = { scope = both and 'code' or 'both' },
+    })
+  end
   if verb == 'rewind' and planned.other_sessions and not arguments.session then
     local instead = { allSessions = true }
     local label = "undo the other sessions' later work, too"
@@ -171,6 +180,7 @@ function M.run(client, verb, arguments, options)
   ---@async
   ---@param result backstitch.Applied
   local function told(result)
+    require('backstitch.conversation').report(result.conversation)
     if not result.operation or result.operation == vim.NIL then
       return nil
     end
@@ -194,7 +204,7 @@ function M.run(client, verb, arguments, options)
   -- a plan that differs from the request is shown
   local is_asked = options and options.is_plain
   while true do
-    if planned.empty and #planned.conflicts == 0 then
+    if planned.empty and #planned.conflicts == 0 and not words.given(planned.conversation) then
       nothing(verb, planned)
       return nil
     end

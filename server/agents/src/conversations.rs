@@ -42,6 +42,11 @@ pub trait Conversations: Sync {
     /// An empty prompt is left out. It never has a permission mode.
     fn opening(&self, made: &Made, prompt: &str) -> CommandLine;
 
+    /// Returns the command that sums up the text on its stdin, and ends. It begins no session and calls no tool. Empty: there is none.
+    fn summarizer(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Returns the directory whose folders [`CutRequest::folders`] lists. None: it is not asked for.
     fn folders(&self, _place: &RecordPlace, _record: Option<&Path>) -> Option<PathBuf> {
         None

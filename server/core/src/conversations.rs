@@ -5,7 +5,7 @@ use std::ops::Deref;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::model::{ConversationId, NodeId, OpId, Session, Turn};
+use crate::model::{BranchId, ConversationId, NodeId, OpId, Session, Turn};
 use crate::store::Durable;
 use crate::store::tables::operation::OpPhase;
 use crate::store::tables::{conversation, session, turn};
@@ -111,6 +111,12 @@ impl ConversationRecords<&mut Engine> {
     /// The conversation is whole. A restore that belongs to it has recorded that by itself.
     pub fn finish(&mut self, id: ConversationId, operation: Option<OpId>) -> Result<()> {
         let write = |conn: &_| conversation::finish(conn, id, operation);
+        self.engine.store.write(Durable::Power, write)
+    }
+
+    /// The conversation belongs to a branch that was created with it.
+    pub fn join_branch(&mut self, id: ConversationId, branch: BranchId) -> Result<()> {
+        let write = |conn: &_| conversation::join_branch(conn, id, branch);
         self.engine.store.write(Durable::Power, write)
     }
 

@@ -9,15 +9,17 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rusqlite::Connection;
+
 use crate::config::Sources;
 use crate::engine::{Engine, Progress};
 use crate::error::{Context, Result};
 use crate::history::{Ancestry, BranchInfo, OpKind, Tag, branches};
-use crate::model::{BranchId, Here, NodeId};
+use crate::model::{BranchId, ConversationId, Here, NodeId};
 use crate::places::{Workspace, WorkspaceKind};
 use crate::store::Durable;
 use crate::store::tables::root::{self, NewFork};
-use crate::store::tables::{file, node, tag};
+use crate::store::tables::{conversation, file, node, tag};
 use crate::system::DirIdentity;
 use crate::workspace;
 use crate::worktree::disk::{NO_STAT, Root, Stat};
@@ -34,6 +36,27 @@ pub struct Forked {
     pub branch: BranchInfo,
     pub root: PathBuf,
     pub written: WrittenTree,
+}
+
+/// A branch that is about to be created.
+#[derive(Clone, Copy, Debug)]
+pub struct BranchStart<'a> {
+    pub name: &'a str,
+    pub from: NodeId,
+    pub description: Option<&'a str>,
+    /// A conversation that was begun with it. It is whole once the branch is there.
+    pub conversation: Option<ConversationId>,
+}
+
+impl<'a> BranchStart<'a> {
+    pub fn new(name: &'a str, from: NodeId) -> Self {
+        Self {
+            name,
+            from,
+            description: None,
+            conversation: None,
+        }
+    }
 }
 
 /// Branches, tags, and copies of a tree in other directories. `E` is `&Engine` for questions, `&mut Engine` for the rest.
@@ -56,15 +79,11 @@ impl Engine {
 
 impl Forks<&mut Engine> {
     /// Creates a branch at a node. Does not switch to it.
-    pub fn create_branch(
-        &mut self,
-        name: &str,
-        from: NodeId,
-        description: Option<&str>,
-    ) -> Result<BranchInfo> {
+    pub fn create_branch(&mut self, new: &BranchStart<'_>) -> Result<BranchInfo> {
         let here = self.engine.here;
         self.engine.store.write(Durable::Power, |conn| {
-            let id = branches::fork(conn, here, name, from, description)?;
+            let id = branches::fork(conn, here, new.name, new.from, new.description)?;
+            join(conn, new, id)?;
             branches::info(conn, here, id)
         })
     }
@@ -136,18 +155,16 @@ impl Forks<&mut Engine> {
     /// when it is complete; on failure nothing of it stays.
     pub fn fork_into(
         &mut self,
-        name: &str,
-        from: NodeId,
-        description: Option<&str>,
+        new: &BranchStart<'_>,
         into: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Forked> {
         // refuse before writing anything
         let target = target::target_of_fork(self.engine, into)?;
-        branches::check_name(&self.engine.store.conn, name)?;
+        branches::check_name(&self.engine.store.conn, new.name)?;
         let shared = workspace::may_share(&target.path, &self.engine.store.dir)?;
         let pending = PendingFork::begin(&self.engine.store.dir, &target, shared)?;
-        match self.fork_to(&pending, &target, (name, from, description), progress) {
+        match self.fork_to(&pending, &target, new, progress) {
             Ok(forked) => {
                 pending.finish(&self.engine.store)?;
                 if let Some(identity) = DirIdentity::of(&forked.root) {
@@ -210,12 +227,12 @@ impl<E: Deref<Target = Engine>> Forks<E> {
         &self,
         pending: &PendingFork,
         target: &ForkTarget,
-        (name, from, description): (&str, NodeId, Option<&str>),
+        new: &BranchStart<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Forked> {
         let sources = Sources::at(&target.path, &pending.tree(), &self.engine.store.dir);
         let tree = Root::open(&pending.tree(), Arc::new(sources))?;
-        let written = self.write_tree(from, &tree, progress)?;
+        let written = self.write_tree(new.from, &tree, progress)?;
         let left_out = written.left_out();
         crate::fault::point("fork written");
         let excludes = Excludes::read(&target.path, &tree.sources);
@@ -228,17 +245,18 @@ impl<E: Deref<Target = Engine>> Forks<E> {
         let here = self.engine.here;
         let branch = self.engine.store.write(Durable::Power, |conn| {
             // within the transaction, since a file may have got its identity while the tree was written
-            let rows = self.rows_at(from)?;
-            let absent = self.absent_at(from, &rows)?;
+            let rows = self.rows_at(new.from)?;
+            let absent = self.absent_at(new.from, &rows)?;
             root::give_up(conn, &target.path)?;
-            let branch = branches::create(conn, name, from, description)?;
-            let new = NewFork {
+            let branch = branches::create(conn, new.name, new.from, new.description)?;
+            join(conn, new, branch)?;
+            let fork = NewFork {
                 path: &target.path,
                 branch,
                 identity,
                 excludes: &excludes,
             };
-            let root = root::insert_fork(conn, &new)?;
+            let root = root::insert_fork(conn, &fork)?;
             for (path, row) in &rows {
                 // must not be recorded as deleted
                 if left_out.contains(path.bytes()) {
@@ -254,7 +272,7 @@ impl<E: Deref<Target = Engine>> Forks<E> {
             for (path, file) in &absent {
                 file::set_gone(conn, root, *file, Some(path))?;
             }
-            branches::record(conn, here, OpKind::Fork, name, Some(from))?;
+            branches::record(conn, here, OpKind::Fork, new.name, Some(new.from))?;
             pending.commit(conn, root)?;
             // last, since a failure here rolls back the transaction
             workspace::share(&target.path, &self.engine.store.dir)?;
@@ -266,5 +284,13 @@ impl<E: Deref<Target = Engine>> Forks<E> {
             root: target.path.clone(),
             written,
         })
+    }
+}
+
+/// The conversation of a new branch is whole with it.
+fn join(conn: &Connection, new: &BranchStart<'_>, branch: BranchId) -> Result<()> {
+    match new.conversation {
+        Some(conversation) => conversation::join_branch(conn, conversation, branch),
+        None => Ok(()),
     }
 }

@@ -60,7 +60,7 @@ pub use documents::{
 pub use engine::{Engine, OpenOptions, Progress};
 pub use error::{Context, Error, ErrorKind, Result};
 pub use fault::point as fault_point;
-pub use forks::{Forked, WrittenTree};
+pub use forks::{BranchStart, Forked, WrittenTree};
 pub use hint::{Hint, Listed};
 pub use history::{
     BranchInfo, CallEvents, Entry, EntryChange, FileCheckpoints, LAST_TURN, LogFilter, NamedState,

@@ -362,6 +362,7 @@ pub fn plan(plan: &restore::Plan, work: &PlannedWork, rev: Option<&str>) -> Plan
         uncarried: paths(plan.uncarried()),
         nothing: plan.nothing.clone(),
         git_head: plan.git_moved.as_ref().map(moved),
+        conversation: None,
     }
 }
 

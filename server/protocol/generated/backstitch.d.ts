@@ -102,6 +102,8 @@ export interface Applied {
   nothing?: string;
   /** Set if git's HEAD was at another commit or branch. */
   git_head?: GitMoved;
+  /** The agent's conversation that goes back with the files, or alone. */
+  conversation?: PlannedConversation;
   /** The checkpoint that records the restore. */
   checkpoint: string | null;
   operation: string | null;
@@ -509,6 +511,20 @@ export interface ContentResult {
   deleted?: boolean;
 }
 
+export interface ConversationParams {
+  /** The turn before which it ends. The default is the newest conversation. */
+  rev?: string | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+/** A conversation that was made alone. */
+export interface ConversationResult {
+  conversation: PlannedConversation;
+}
+
 /** Number of paths that a checkpoint captured and did not capture. */
 export interface Coverage {
   captured: number;
@@ -580,6 +596,8 @@ export interface DidRewind {
   workspace: Text;
   operation: Operation;
   checkpoint: string;
+  /** The agent's conversation that went back with the files. */
+  conversation?: ListedConversation;
 }
 
 /** Sent when the workspace was switched to another branch, also by an undo. */
@@ -691,6 +709,8 @@ export interface ForkParams {
   into?: string | null;
   /** Switches to the new branch, too. */
   switch?: boolean | null;
+  /** `code` (the default) or `both`: the agent's conversation is forked, too. */
+  scope?: string | null;
   /** Asks the user if neither a name nor a directory is given. The default is true. */
   confirm?: boolean | null;
   /** A document of the workspace. */
@@ -705,6 +725,7 @@ export interface ForkResult {
   into?: Text;
   files?: number;
   gaps?: Gap[];
+  conversation?: PlannedConversation;
 }
 
 export interface Frame {
@@ -819,10 +840,38 @@ export interface InjectResult {
 
 export type Kind = "turn" | "step" | "manual" | "external" | "rewind" | "squash" | "import";
 
+/** The newest conversation that was made. Null: there is none. */
+export interface LastConversation {
+  conversation: ListedConversation | null;
+}
+
 /** Form of the lenses: `full` names each turn above each of its runs of lines; `short` has `Revert turn`, `Revert here` and `Diff` above the first run of each turn in a file. */
 export type LensForm = "full" | "short";
 
 export type Lenses = "all" | "session" | "latestTurn" | "off";
+
+/** A new session of an agent that was made. */
+export interface ListedConversation {
+  agent: string;
+  session: string;
+  turn: string;
+  prompt: string;
+  /** Place of the cut, for people: `before`, `summary from`, `summary up to`. */
+  how: string;
+  /** The branch that was created with it. */
+  branch: string | null;
+  summary: string | null;
+  /** True if the agent has reported an event of it. */
+  used: boolean;
+  /** The restore of the files that belongs to it. */
+  operation: string | null;
+  /** The agent's own id of the new session. Null: the agent begins one by itself. */
+  new: string | null;
+  /** The command line that opens it. It is never given to a shell. */
+  argv: string[];
+  cwd: Text;
+  prefilled: boolean;
+}
 
 /** The default of `uri` is the only document with unsaved text whose file changed on disk. */
 export interface MergeParams {
@@ -1101,6 +1150,8 @@ export interface Plan {
   nothing?: string;
   /** Set if git's HEAD was at another commit or branch. */
   git_head?: GitMoved;
+  /** The agent's conversation that goes back with the files, or alone. */
+  conversation?: PlannedConversation;
 }
 
 /** Same fields as the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo`, `redo` and `branch` is required. */
@@ -1119,7 +1170,7 @@ export interface PlanParams {
   texts?: boolean | null;
   /** Restricts the restore to the hunks at these lines of the document `uri`: first line from 0, end excluded. */
   lines?: [number, number] | null;
-  /** Only `code` for now. */
+  /** `code` (the default), `conversation` or `both`. */
   scope?: string | null;
   /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
   exact?: boolean | null;
@@ -1173,6 +1224,8 @@ export interface PlanResult {
   nothing?: string;
   /** Set if git's HEAD was at another commit or branch. */
   git_head?: GitMoved;
+  /** The agent's conversation that goes back with the files, or alone. */
+  conversation?: PlannedConversation;
   /** For people: `Rewind to before “Add a cart” (2 min ago)`. */
   title: string;
   /** The sentence that a plan begins with, without a full stop and without ids: `Undoes turn “Add a cart” (codex, 2 min ago)`. */
@@ -1189,6 +1242,37 @@ export interface PlanResult {
   texts?: PlannedText[];
   /** Ids of the hunks at the requested lines. The restore of this plan passes them instead of the lines. */
   hunks?: string[];
+}
+
+/** A new session of an agent, as it is planned, or was made. */
+export interface PlannedConversation {
+  agent: string;
+  /** The agent's own id of the old session, which is only read. */
+  session: string;
+  /** For example `t4`. */
+  turn: string;
+  /** Number of prompts that the new session tells. */
+  kept: number;
+  dropped: number;
+  /** For people: `before t4 “Add a cart” · Codex · 3 of 5 prompts stay`. */
+  line: string;
+  /** Sentences for people about the parts that stay as they are. */
+  notes: string[];
+  /** The prompt to say again. Empty: the session tells it, or the summary does. */
+  prompt: string;
+  /** True if a process has the old session open. Null: that is not known. */
+  open: boolean | null;
+  /** Tokens that the agent counted for it. */
+  tokens: number | null;
+  /** The text in place of a part. */
+  summary?: string;
+  /** The agent's own id of the new session, once it is made. Left out: the agent begins one by itself. */
+  new?: string;
+  /** The command line that opens it, once it is made. It is never given to a shell. */
+  argv?: string[];
+  cwd?: Text;
+  /** True if the prompt is part of the command line. */
+  prefilled?: boolean;
 }
 
 /** A file's text now, unsaved text included, and after the restore. Null if there is no file. */
@@ -1304,7 +1388,7 @@ export interface ProposedPlan {
 export type Recorder = { state: "waiting" } | { state: "watching"; directories: number } | { state: "failed"; reason: string };
 
 export interface RedoParams {
-  /** Only `code` for now. */
+  /** `code` (the default), `conversation` or `both`. */
   scope?: string | null;
   /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
   exact?: boolean | null;
@@ -1510,7 +1594,7 @@ export interface ReplStartResult {
 export type Resolution = "markers" | "current" | "target" | "left";
 
 /** The result of a restore, or its plan if there was nothing to do. */
-export type RestoreResult = Applied | Plan;
+export type RestoreResult = Applied | Plan | ConversationResult;
 
 export interface RestoreSettings {
   default?: Restoring | null;
@@ -1539,7 +1623,7 @@ export interface RevertParams {
   /** Asks the user if both `turn` and `step` are left out. */
   turn?: string | null;
   step?: string | null;
-  /** Only `code` for now. */
+  /** `code` (the default), `conversation` or `both`. */
   scope?: string | null;
   /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
   exact?: boolean | null;
@@ -1626,7 +1710,7 @@ export interface RewindParams {
   rev?: string | null;
   /** Restricts the rewind to the hunks at these lines of the document `uri`: first line from 0, end excluded. */
   lines?: [number, number] | null;
-  /** Only `code` for now. */
+  /** `code` (the default), `conversation` or `both`. */
   scope?: string | null;
   /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
   exact?: boolean | null;
@@ -1763,12 +1847,33 @@ export interface StoreSettings {
   dir?: string | null;
 }
 
+/** Without `summary` nothing is made: the answer has one to edit. */
+export interface SummarizeParams {
+  turn: string;
+  part: SummaryPart;
+  /** The text that takes the place of the part. */
+  summary?: string | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+/** A summary, and the conversation with it if that was made. */
+export interface SummarizeResult {
+  summary: string;
+  conversation?: PlannedConversation;
+}
+
+/** The part of a conversation that a summary replaces. */
+export type SummaryPart = "from" | "up_to";
+
 export interface SwitchParams {
   /** Asks the user if left out. */
   branch?: string | null;
   /** Takes the user's own edits along. */
   carry?: boolean | null;
-  /** Only `code` for now. */
+  /** `code` (the default), `conversation` or `both`. */
   scope?: string | null;
   /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
   exact?: boolean | null;
@@ -1902,7 +2007,7 @@ export type Uncertain = "keep" | "take";
 export interface UndoParams {
   /** The default is the last operation. */
   op?: string | null;
-  /** Only `code` for now. */
+  /** `code` (the default), `conversation` or `both`. */
   scope?: string | null;
   /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
   exact?: boolean | null;
@@ -2006,6 +2111,10 @@ export interface Commands {
   "backstitch.fork": { params: ForkParams; result: ForkResult | CommandFailed };
   /** Switch to Branch… */
   "backstitch.switch": { params: SwitchParams; result: RestoreResult | CommandFailed };
+  /** Continue a Rewound Conversation */
+  "backstitch.conversation": { params: ConversationParams; result: LastConversation | CommandFailed };
+  /** Summarise a Conversation… */
+  "backstitch.summarize": { params: SummarizeParams; result: SummarizeResult | CommandFailed };
   /** Tag… */
   "backstitch.tag": { params: TagParams; result: TagResult | CommandFailed };
   /** Pin */

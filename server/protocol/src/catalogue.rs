@@ -11,17 +11,18 @@ use crate::{
     AddBreakpointParams, ApplyEditParams, ApplyEditResult, BackParams, BlameResult,
     BreakpointParams, BreakpointResult, BreakpointsChanged, BreakpointsResult, CallsParams,
     CallsResult, ChangedOnDisk, Checkpoint, CheckpointParams, CheckpointResult, ContentParams,
-    ContentResult, DecisionResult, DidCheckpoint, DidFork, DidHit, DidPause, DidResume, DidRewind,
-    DidSwitch, DiffParams, DiffResult, DocumentParams, DraftParams, EditBreakpointParams,
-    FailureData, ForkParams, ForkResult, HeldParams, InjectParams, InjectResult, MergeParams,
-    MergeResult, NewCheckpointParams, ObjectParams, ObjectResult, PauseChanged, PauseDetails,
-    PauseDetailsParams, PauseParams, PausesParams, PausesResult, PinParams, PinResult, PlanParams,
-    PlanResult, PredictParams, PredictResult, RedoParams, RefuseParams, RemovedResult, ReplChanged,
-    ReplCloseParams, ReplEvalParams, ReplEvalResult, ReplListParams, ReplListResult, ReplOutput,
-    ReplShowParams, ReplShowResult, ReplStartParams, ReplStartResult, RestoreResult, ResumeParams,
-    RevertParams, ReviewParams, ReviewResult, RewindParams, SessionsResult, ShowDiffParams,
-    ShowTimelineParams, ShowTimelineResult, SkipParams, StackParams, StackResult, Status,
-    StepParams, SwitchParams, TagParams, TagResult, TimelineChanged, TimelineParams,
+    ContentResult, ConversationParams, DecisionResult, DidCheckpoint, DidFork, DidHit, DidPause,
+    DidResume, DidRewind, DidSwitch, DiffParams, DiffResult, DocumentParams, DraftParams,
+    EditBreakpointParams, FailureData, ForkParams, ForkResult, HeldParams, InjectParams,
+    InjectResult, LastConversation, MergeParams, MergeResult, NewCheckpointParams, ObjectParams,
+    ObjectResult, PauseChanged, PauseDetails, PauseDetailsParams, PauseParams, PausesParams,
+    PausesResult, PinParams, PinResult, PlanParams, PlanResult, PredictParams, PredictResult,
+    RedoParams, RefuseParams, RemovedResult, ReplChanged, ReplCloseParams, ReplEvalParams,
+    ReplEvalResult, ReplListParams, ReplListResult, ReplOutput, ReplShowParams, ReplShowResult,
+    ReplStartParams, ReplStartResult, RestoreResult, ResumeParams, RevertParams, ReviewParams,
+    ReviewResult, RewindParams, SessionsResult, ShowDiffParams, ShowTimelineParams,
+    ShowTimelineResult, SkipParams, StackParams, StackResult, Status, StepParams, SummarizeParams,
+    SummarizeResult, SwitchParams, TagParams, TagResult, TimelineChanged, TimelineParams,
     TimelineResult, ToggleBreakpointParams, ToggleResult, TurnBeginParams, TurnEndParams,
     TurnResult, UndoParams, Where,
 };
@@ -257,6 +258,8 @@ commands! {
     Revert(RevertParams) -> RestoreResult = Decides "backstitch.revert", "Revert Turn or Step…";
     Fork(ForkParams) -> ForkResult = Decides "backstitch.fork", "Fork…";
     Switch(SwitchParams) -> RestoreResult = Decides "backstitch.switch", "Switch to Branch…";
+    Conversation(ConversationParams) -> LastConversation = Reads "backstitch.conversation", "Continue a Rewound Conversation";
+    Summarize(SummarizeParams) -> SummarizeResult = Decides "backstitch.summarize", "Summarise a Conversation…";
     Tag(TagParams) -> TagResult = Records "backstitch.tag", "Tag…";
     Pin(PinParams) -> PinResult = Decides "backstitch.pin", "Pin";
     Checkpoint(NewCheckpointParams) -> Checkpoint = Records "backstitch.checkpoint", "Make a Checkpoint";

@@ -368,13 +368,6 @@ shape! {
         pub checkpoint: Checkpoint,
     }
 
-    /// Sent when any process rewound files.
-    pub struct DidRewind {
-        pub workspace: Text,
-        pub operation: Operation,
-        pub checkpoint: String,
-    }
-
     /// Sent when any process created a branch: its name, parent and fork point.
     pub struct DidFork {
         pub workspace: Text,

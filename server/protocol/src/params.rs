@@ -100,7 +100,7 @@ macro_rules! params {
     (@restore $meta:tt $name:ident $rules:tt { $($body:tt)* }) => {
         params! { @workspace $meta $name $rules {
             $($body)*
-            /// Only `code` for now.
+            /// `code` (the default), `conversation` or `both`.
             pub scope: Option<Name>,
             /// Restores the exact state: the user's later edits are undone, too. The default is the setting
             /// `restore.default`.
@@ -269,8 +269,24 @@ params! {
         pub into: Option<Name>,
         /// Switches to the new branch, too.
         pub switch: Option<bool>,
+        /// `code` (the default) or `both`: the agent's conversation is forked, too.
+        pub scope: Option<Name>,
         /// Asks the user if neither a name nor a directory is given. The default is true.
         pub confirm: Option<bool>,
+    }
+
+    pub struct ConversationParams in workspace [] {
+        /// The turn before which it ends. The default is the newest conversation.
+        pub rev: Option<Name>,
+    }
+
+    /// Without `summary` nothing is made: the answer has one to edit.
+    pub struct SummarizeParams in workspace [] {
+        pub turn: Name,
+        #[cfg_attr(test, schemars(with = "crate::SummaryPart"))]
+        pub part: Name,
+        /// The text that takes the place of the part.
+        pub summary: Option<String>,
     }
 
     pub struct TagParams in workspace [] {

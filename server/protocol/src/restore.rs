@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-use crate::history::{Branch, GitHead, Text, Time};
+use crate::history::{Branch, GitHead, Operation, Text, Time};
 use crate::{names, shape};
 
 shape! {
@@ -39,6 +39,95 @@ shape! {
         /// Set if git's HEAD was at another commit or branch.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub git_head: Option<GitMoved>,
+        /// The agent's conversation that goes back with the files, or alone.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub conversation: Option<PlannedConversation>,
+    }
+
+    /// A new session of an agent, as it is planned, or was made.
+    pub struct PlannedConversation {
+        pub agent: String,
+        /// The agent's own id of the old session, which is only read.
+        pub session: String,
+        /// For example `t4`.
+        pub turn: String,
+        /// Number of prompts that the new session tells.
+        pub kept: usize,
+        pub dropped: usize,
+        /// For people: `before t4 “Add a cart” · Codex · 3 of 5 prompts stay`.
+        pub line: String,
+        /// Sentences for people about the parts that stay as they are.
+        pub notes: Vec<String>,
+        /// The prompt to say again. Empty: the session tells it, or the summary does.
+        pub prompt: String,
+        /// True if a process has the old session open. Null: that is not known.
+        pub open: Option<bool>,
+        /// Tokens that the agent counted for it.
+        pub tokens: Option<u64>,
+        /// The text in place of a part.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub summary: Option<String>,
+        /// The agent's own id of the new session, once it is made. Left out: the agent begins one by itself.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub new: Option<String>,
+        /// The command line that opens it, once it is made. It is never given to a shell.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub argv: Option<Vec<String>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub cwd: Option<Text>,
+        /// True if the prompt is part of the command line.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub prefilled: Option<bool>,
+    }
+
+    /// A new session of an agent that was made.
+    pub struct ListedConversation {
+        pub agent: String,
+        pub session: String,
+        pub turn: String,
+        pub prompt: String,
+        /// Place of the cut, for people: `before`, `summary from`, `summary up to`.
+        pub how: String,
+        /// The branch that was created with it.
+        pub branch: Option<String>,
+        pub summary: Option<String>,
+        /// True if the agent has reported an event of it.
+        pub used: bool,
+        /// The restore of the files that belongs to it.
+        pub operation: Option<String>,
+        /// The agent's own id of the new session. Null: the agent begins one by itself.
+        pub new: Option<String>,
+        /// The command line that opens it. It is never given to a shell.
+        pub argv: Vec<String>,
+        pub cwd: Text,
+        pub prefilled: bool,
+    }
+
+    /// A conversation that was made alone.
+    pub struct ConversationResult {
+        pub conversation: PlannedConversation,
+    }
+
+    /// The newest conversation that was made. Null: there is none.
+    pub struct LastConversation {
+        pub conversation: Option<ListedConversation>,
+    }
+
+    /// A summary, and the conversation with it if that was made.
+    pub struct SummarizeResult {
+        pub summary: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub conversation: Option<PlannedConversation>,
+    }
+
+    /// Sent when any process rewound files.
+    pub struct DidRewind {
+        pub workspace: Text,
+        pub operation: Operation,
+        pub checkpoint: String,
+        /// The agent's conversation that went back with the files.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub conversation: Option<ListedConversation>,
     }
 
     /// A plan as `backstitch/plan` answers it.
@@ -80,6 +169,8 @@ shape! {
     pub enum RestoreResult {
         Applied(Box<Applied>),
         Nothing(Box<Plan>),
+        /// A conversation that went back alone.
+        Conversation(Box<ConversationResult>),
     }
 
     /// A restore that was applied: its plan and its outcome.
@@ -205,6 +296,8 @@ shape! {
         pub files: Option<u64>,
         #[serde(skip_serializing_if = "Option::is_none")]
         pub gaps: Option<Vec<Gap>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub conversation: Option<PlannedConversation>,
     }
 
     pub struct TagResult {
@@ -219,6 +312,14 @@ shape! {
 }
 
 names! {
+    /// The part of a conversation that a summary replaces.
+    pub enum SummaryPart {
+        /// The turn and all after it.
+        From,
+        /// All before the turn.
+        UpTo,
+    }
+
     pub enum ActionKind {
         Write,
         Delete,

@@ -40,6 +40,7 @@ use super::restore::materialize::MaterializeArgs;
 use super::restore::redo::RedoArgs;
 use super::restore::revert::RevertArgs;
 use super::restore::rewind::RewindArgs;
+use super::restore::summarize::SummarizeArgs;
 use super::restore::undo::UndoArgs;
 use super::review::ReviewArgs;
 use super::store::clear::ClearArgs;
@@ -110,6 +111,7 @@ commands! {
         Undo(UndoArgs) in Restore at 3,
         Redo(RedoArgs) in Restore at 4,
         Conversation(ConversationArgs) in Restore at 6,
+        Summarize(SummarizeArgs) in Restore at 7,
         Fork(ForkArgs) in Branches at 2,
         Switch(SwitchArgs) in Branches at 3,
         Branch(BranchArgs) in Branches at 1,

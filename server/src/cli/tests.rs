@@ -55,6 +55,8 @@ const EXAMPLES: &[&str] = &[
     "redo --dry-run",
     "conversation",
     "conversation --open",
+    "summarize t1 --from",
+    "summarize t1 --from --dry-run",
     "fork t1 other",
     "fork t1 other --switch --yes",
     "switch main --yes",

@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+mod editor;
+mod forks;
+mod summaries;
+
 use crate::real_agents::agents;
 use crate::real_claude::rig;
 use crate::support::{World, binary, finish};
@@ -78,10 +82,15 @@ impl Spoken {
 
     /// A command of sh for `say`: rewinds before the fifth turn.
     fn rewinding(&self, arguments: &str) -> String {
+        self.before_the_last(&format!("rewind {arguments} --yes"))
+    }
+
+    /// A command of sh for `say`: runs a command before the fifth turn, which is said where its conversation continues.
+    fn before_the_last(&self, command: &str) -> String {
         let path = format!("PATH={}:$PATH", self.agents.join("bin").display());
         let (program, answer) = (binary::path(), self.answer());
         format!(
-            "[ $TURN = 5 ] || exit 0; {path} '{}' rewind {arguments} --yes --json > '{}'",
+            "[ $TURN = 5 ] || exit 0; {path} '{}' {command} --json > '{}'",
             program.display(),
             answer.display()
         )

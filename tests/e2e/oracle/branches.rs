@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use backstitch_core::BranchStart;
 use backstitch_core::model::{Kind, NodeId};
 use backstitch_core::restore::{ActionKind, GapKind, Goal, OnConflict, Plan, Request};
 
@@ -22,7 +23,10 @@ impl World {
             return Ok(());
         }
         let name = format!("branch-{}", self.counter);
-        let made = self.engine.forks_mut().create_branch(&name, node, None);
+        let made = self
+            .engine
+            .forks_mut()
+            .create_branch(&BranchStart::new(&name, node));
         made.map_err(|e| format!("branch {name}: {e}"))?;
         self.branches.push(name);
         Ok(())

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
 use backstitch_core::model::NodeId;
 use backstitch_core::restore::{Goal, Request};
-use backstitch_core::{Engine, ErrorKind, Locate, Workspace};
+use backstitch_core::{BranchStart, Engine, ErrorKind, Locate, Workspace};
 
 use super::model::{Entry, on_disk, unlike};
 use super::ops::PATHS;
@@ -145,10 +145,10 @@ impl World {
     fn fork_into(&mut self, node: NodeId) -> Checked {
         let name = "elsewhere".to_owned();
         let root = self.root.with_file_name("elsewhere");
-        let made = self
-            .engine
-            .forks_mut()
-            .fork_into(&name, node, None, &root, &mut |_| {});
+        let made =
+            self.engine
+                .forks_mut()
+                .fork_into(&BranchStart::new(&name, node), &root, &mut |_| {});
         made.map_err(|e| format!("fork into: {e}"))?;
         let store = self
             .workspace

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
+import * as conversation from "../restore/conversation.ts";
 import { type Commands, shown } from "../server/protocol.ts";
 import { failure, message } from "../show/errors.ts";
 import { point, titleOf } from "../show/words.ts";
@@ -69,6 +70,7 @@ type Forked = Exclude<Commands["backstitch.fork"]["result"], { error: unknown }>
 
 function reportFork(forked: Forked, typed: Commands["backstitch.fork"]["params"]): void {
   const say = vscode.l10n.t;
+  if (forked.conversation) conversation.offer(forked.conversation);
   const goThere = say("Switch to it");
   const open = say("Open it");
   const into = forked.into === undefined ? undefined : shown(forked.into);

@@ -38,6 +38,7 @@ import {
 } from "../timeline/arguments.ts";
 import type { TimelineView } from "../timeline/view.ts";
 import { controlCommands } from "./control.ts";
+import * as conversation from "../restore/conversation.ts";
 import * as history from "./history.ts";
 import * as kept from "./kept.ts";
 import * as setup from "./setup.ts";
@@ -108,6 +109,13 @@ function table(
     const chosen = await pick.checkpoint(ctx, place(typed), title);
     return chosen === undefined ? undefined : { ...typed, rev: chosen.rev };
   };
+  /** The turn of a row, or one that is asked for. */
+  const turnOf = async (argument: unknown, title: string): Promise<(Where & { rev: string }) | undefined> => {
+    const typed = await ctx.about(pointOf<Where & { rev?: string | null }>(argument));
+    if (typeof typed.rev === "string") return { ...typed, rev: typed.rev };
+    const chosen = await pick.checkpoint(ctx, place(typed), title, (row) => row.kind === "turn");
+    return chosen === undefined ? undefined : { ...typed, rev: chosen.rev };
+  };
   /** Asks for a checkpoint itself, where `rev` would name the state before it. */
   const checkpointOf = async <P extends Where>(
     typed: P,
@@ -163,6 +171,33 @@ function table(
         say("Fork from…"),
       );
       return typed === undefined ? undefined : history.fork(ctx, typed);
+    },
+    "backstitch.conversation": async (argument) =>
+      conversation.last(
+        ctx,
+        await ctx.about(
+          only<Commands["backstitch.conversation"]["params"]>(argument, ["uri", "workspace", "rev"]),
+        ),
+      ),
+    "backstitch.summarize": async (argument) => {
+      const typed = await turnOf(argument, say("Summarise at…"));
+      return typed === undefined ? undefined : conversation.summarize(ctx, place(typed), typed.rev);
+    },
+    "backstitch.rewindBoth": async (argument) => {
+      const typed = await turnOf(argument, say("Rewind to…"));
+      return typed === undefined
+        ? undefined
+        : restores.run("backstitch.rewind", { ...place(typed), rev: typed.rev, scope: "both" });
+    },
+    "backstitch.rewindConversation": async (argument) => {
+      const typed = await turnOf(argument, say("Rewind to…"));
+      return typed === undefined ? undefined : conversation.rewind(ctx, { ...place(typed), rev: typed.rev });
+    },
+    "backstitch.forkBoth": async (argument) => {
+      const typed = await turnOf(argument, say("Fork from…"));
+      return typed === undefined
+        ? undefined
+        : history.forkInto(ctx, { ...place(typed), rev: typed.rev, scope: "both" });
     },
     "backstitch.tag": async (argument) => {
       const typed = await ctx.about(titled<Commands["backstitch.tag"]["params"]>(argument));

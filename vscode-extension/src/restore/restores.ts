@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import * as conversation from "./conversation.ts";
 import type { Ctx } from "../ctx.ts";
 import * as documents from "../documents/open.ts";
 import {
@@ -60,7 +61,7 @@ export class Restores {
     let first = await this.plan(verb, typed);
     let asked = withHunks(typed, first);
     for (;;) {
-      if (first.empty && first.conflicts.length === 0) {
+      if (first.empty && first.conflicts.length === 0 && !first.conversation) {
         this.nothing(verb, asked, first);
         return "nothing to do";
       }
@@ -102,6 +103,7 @@ export class Restores {
         first = this.anew(await this.plan(verb, asked));
         continue;
       }
+      if ("conversation" in result) conversation.offer(result.conversation);
       if (!("operation" in result) || result.operation === null) {
         this.nothing(verb, asked, decided);
         return "nothing to do";

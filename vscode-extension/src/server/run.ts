@@ -2,6 +2,8 @@
 
 import { execFile } from "node:child_process";
 
+import * as vscode from "vscode";
+
 /** Returns its output. Fails with its message. */
 export function run(program: string, args: string[], cwd?: string): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -40,3 +42,9 @@ export function report(program: string, args: string[], cwd: string): Promise<st
 
 /** Bytes of a report. */
 const MAX_REPORT = 16 * 1024 * 1024;
+
+/** Runs a program in a terminal. Its arguments are a list, which no shell reads. */
+export function inTerminal(name: string, program: string, args: string[], cwd: string | undefined): void {
+  const place = cwd === undefined ? {} : { cwd };
+  vscode.window.createTerminal({ name, shellPath: program, shellArgs: args, ...place }).show();
+}

@@ -268,10 +268,38 @@ M.SUBCOMMANDS = {
     end,
   },
   {
+    name = 'conversation',
+    usage = '[{rev}]',
+    desc = 'Continues the newest conversation that was rewound, or the newest one that ends before a turn, in a terminal. With'
+      .. ' a bang it makes one that ends before {rev}. The files stay as they are.',
+    max_args = 1,
+    complete = { 'rev' },
+    ask = function(client, arguments, typed)
+      arguments.rev = typed.args[1]
+      if not typed.bang then
+        return require('backstitch.conversation').last(client, arguments)
+      end
+      arguments.rev = state(client, typed, 'Rewind the conversation to', arguments)
+      require('backstitch.conversation').rewind(client, arguments)
+    end,
+  },
+  {
+    name = 'summarize',
+    usage = '{turn} from|up_to',
+    desc = 'Summarises a turn of a conversation and all after it (`from`), or all before it (`up_to`). The summary opens in a'
+      .. ' buffer: writing it makes the conversation with it. The files stay as they are.',
+    max_args = 2,
+    complete = { 'rev', 'off' },
+    ask = function(client, arguments, typed)
+      arguments.turn, arguments.part = typed.args[1] or '@turn', typed.args[2] or 'from'
+      require('backstitch.conversation').summarize(client, arguments)
+    end,
+  },
+  {
     name = 'fork',
     usage = '[{rev} [{name} [{directory}]]|/{words}]',
-    desc = 'Creates a branch at a state, optionally in its own directory. Without {rev} you choose one, after a slash among'
-      .. ' those with the words.',
+    desc = "Creates a branch at a state, optionally in its own directory. With a bang the agent's conversation is forked, too."
+      .. ' Without {rev} you choose one, after a slash among those with the words.',
     max_args = 3,
     searches = true,
     complete = { 'rev', 'off', 'file' },
@@ -280,6 +308,7 @@ M.SUBCOMMANDS = {
       local args = is_typed and typed.args or {}
       arguments.rev, arguments.name = rev, args[2]
       arguments.into = args[3] and vim.fs.normalize(vim.fs.abspath(args[3]))
+      arguments.scope = typed.bang and 'both' or nil
       names.fork(client, arguments)
     end,
   },

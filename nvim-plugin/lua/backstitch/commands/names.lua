@@ -16,6 +16,7 @@ function M.fork(client, arguments)
   arguments = vim.tbl_extend('force', arguments, { confirm = false })
   ---@type backstitch.ForkResult
   local forked = server.execute(client, 'backstitch.fork', arguments)
+  require('backstitch.conversation').report(forked.conversation)
   local into = forked.into and ' in ' .. words.shown(forked.into) or ''
   local next_step = into == '' and ('; :Backstitch switch %s switches to it'):format(forked.branch.name) or ''
   require('backstitch.notice').say(('backstitch: created branch %s%s%s'):format(forked.branch.name, into, next_step))

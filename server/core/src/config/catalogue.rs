@@ -233,7 +233,7 @@ settings! {
         .looser(Looser::Any, "cannot set up evaluations")
         .doc("seconds, from 1", "no: an evaluation has the rights of its program"),
         own "9" looser ["8", "10"] heeded [];
-    Shell: SettingInfo::new("repl.shell", SettingForm::Program { default: "sh" })
+    Shell: SettingInfo::new("repl.shell", SettingForm::Program { default: "sh", what: "the name of a shell, such as \"bash\"" })
         .looser(Looser::Any, "cannot set up evaluations")
         .doc("a shell", "no"),
         own "'bash'" looser ["'./evil'"] heeded [];
@@ -245,6 +245,14 @@ settings! {
         .looser(Looser::Larger, LESS_RECORDED)
         .doc("a size up to 16 MiB; 0 keeps no value", "only lower than yours: less is kept"),
         own "5000" looser ["5001"] heeded ["4999", "0"];
+    // a clone could have it run anything
+    Summarizer: SettingInfo::new(
+            "summarize.command",
+            SettingForm::Program { default: "", what: "a command, such as \"llm -m small\"" },
+        )
+        .looser(Looser::Any, "cannot name a command to run")
+        .doc("a command of your shell", "no: it would be run"),
+        own "'cat'" looser ["'./evil'"] heeded [];
     JobProblems: SettingInfo {
             is_shared: false,
             ..SettingInfo::new("jobs.problems", SettingForm::Flag { default: true })

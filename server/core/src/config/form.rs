@@ -27,6 +27,8 @@ pub enum SettingForm {
     Dir,
     Program {
         default: &'static str,
+        /// The end of the sentence "VALUE is not …".
+        what: &'static str,
     },
     /// Names of variables; a `*` at the end stands for any rest.
     Variables,
@@ -87,7 +89,7 @@ impl SettingForm {
             Self::Number(form) => Setting::Number(form.default),
             Self::Flag { default } => Setting::Flag(default),
             Self::OneOf { default, .. } => Setting::Name(default),
-            Self::Program { default } => Setting::Program(default.to_owned()),
+            Self::Program { default, .. } => Setting::Program(default.to_owned()),
             Self::Variables => Setting::Variables(Vec::new()),
             Self::Dir => return None,
         })
@@ -182,13 +184,9 @@ impl SettingForm {
                 Setting::Name(name.ok_or_else(wrong)?)
             }
             Self::Dir => Setting::Dir(dir(value, shown, base)?),
-            Self::Program { .. } => match value.as_str().map(str::trim) {
+            Self::Program { what, .. } => match value.as_str().map(str::trim) {
                 Some(program) if !program.is_empty() => Setting::Program(program.to_owned()),
-                _ => {
-                    return Err(format!(
-                        "{shown} is not the name of a shell, such as \"bash\""
-                    ));
-                }
+                _ => return Err(format!("{shown} is not {what}")),
             },
             Self::Variables => Setting::Variables(variables(value, shown)?),
         })

@@ -361,6 +361,14 @@ impl Config {
         }
     }
 
+    /// The command that sums up conversations. None: that of the agent.
+    pub fn summarizer(&self) -> Option<String> {
+        match self.setting(Key::Summarizer) {
+            Some(Setting::Program(command)) if !command.is_empty() => Some(command),
+            _ => None,
+        }
+    }
+
     /// Number of ended runs of jobs that are kept.
     pub fn kept_runs(&self) -> usize {
         usize::try_from(self.number(Key::KeepRuns)).unwrap_or(usize::MAX)

@@ -10,7 +10,7 @@ use crate::capture::{Effect, EventKind, ToolCall, ToolReport};
 use crate::model::{ContentId, NodeId, RelPath};
 use crate::restore::tests::Scene;
 use crate::restore::{Applied, GapKind, Goal, OnConflict, OpenDoc, Request};
-use crate::{Engine, Error};
+use crate::{BranchStart, Engine, Error};
 
 const BASE: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 /// The agent's version.

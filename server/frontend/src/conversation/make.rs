@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use backstitch_agents::conversations::Placement;
 use backstitch_core::model::ConversationId;
 use backstitch_core::process::ProcessId;
+use backstitch_core::restore::Applied;
 use backstitch_core::{Conversation, ConversationNote, ConversationRecords, Engine, fault_point};
+
+use backstitch_protocol::PlannedConversation;
 
 use super::plan::ConversationPlan;
 use super::record::{bytes_of, is_as_written, path_of};
@@ -58,6 +61,7 @@ impl ConversationPlan {
             file: place.map(|place| (place, hash.as_slice())),
             command: &command.stored(),
             process: &process.to_string(),
+            summary: self.summary.as_deref(),
         })?;
         fault_point("conversation noted");
         let mut made = MadeConversation {
@@ -112,6 +116,27 @@ impl MadeConversation {
     /// No file had to go back. A restore of files keeps that in its journal by itself.
     pub fn finish(&self, engine: &mut Engine) -> CliResult<()> {
         Ok(ConversationRecords::of(&mut *engine).finish(self.id, None)?)
+    }
+
+    /// The plan of its conversation, with the way to open it.
+    pub fn shape(&self, plan: &ConversationPlan) -> PlannedConversation {
+        plan.shape(Some((self.session.as_deref(), &self.command)))
+    }
+
+    /// Keeps the session of a restore whose files are where they should be, or removes it: both halves, or neither. `is_there`: true
+    /// if the files were there already.
+    pub fn settle(
+        &self,
+        engine: &mut Engine,
+        applied: Option<&Applied>,
+        is_there: bool,
+    ) -> CliResult<()> {
+        match applied {
+            // the journal has it
+            Some(applied) if applied.operation.is_some() => Ok(()),
+            Some(_) if is_there => self.finish(engine),
+            Some(_) | None => self.remove(engine),
+        }
     }
 
     /// Removes the session, since its files did not go back. One that was made before stays, and so does one whose restore is in the

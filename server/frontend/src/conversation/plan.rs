@@ -4,19 +4,21 @@ use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use backstitch_agents::conversations::{
-    CommandLine, Conversations, CutRequest, Made, NewConversation, Placement, RecordPlace,
-    RecordedPrompt, Refused, SessionCut, WantedTurn, excerpt, find,
+    Anchor, CommandLine, Conversations, CutRequest, Made, NewConversation, Placement, RecordPlace,
+    SessionCut, excerpt,
 };
 use backstitch_agents::{AGENTS, Agent};
-use backstitch_core::model::NodeId;
 use backstitch_core::{
     Conversation, ConversationHow, ConversationRecords, ConversationTurn, Engine,
 };
-use serde_json::{Value, json};
+use backstitch_protocol::PlannedConversation;
+use serde_json::Value;
 
+use super::read::{ReadConversation, refused};
 use super::record::{self, ReadRecord};
-use super::words::CommandText;
-use crate::terminal::error::{CliError, CliResult, ExitKind};
+use super::words::{CommandText, way_of};
+use crate::terminal::error::CliResult;
+use crate::to_protocol;
 
 /// Programs of agents whose open conversations are known by a file, and their own commands that go back.
 const OWN_WAYS: [(&str, &str); 2] = [("claude-code", "/rewind"), ("codex", "Esc Esc")];
@@ -24,17 +26,37 @@ const OWN_WAYS: [(&str, &str); 2] = [("claude-code", "/rewind"), ("codex", "Esc 
 /// A conversation that is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct ConversationWanted<'a> {
-    /// The start of the turn before which it ends.
-    pub at: NodeId,
     pub how: ConversationHow,
     /// Another directory in which it continues.
     pub into: Option<&'a Path>,
+    /// The text in place of a part, where it is a summary.
+    pub summary: Option<&'a str>,
+}
+
+impl ConversationWanted<'_> {
+    pub fn of(how: ConversationHow) -> Self {
+        Self {
+            how,
+            into: None,
+            summary: None,
+        }
+    }
+
+    fn cut(&self, anchor: Anchor) -> SessionCut {
+        let text = || self.summary.unwrap_or_default().to_owned();
+        match self.how {
+            ConversationHow::Rewind | ConversationHow::Fork => SessionCut::Before(anchor),
+            ConversationHow::SummaryOfRest => SessionCut::SummaryOfRest(anchor, text()),
+            ConversationHow::SummaryOfStart => SessionCut::SummaryOfStart(anchor, text()),
+        }
+    }
 }
 
 /// A new session of an agent, as it will be made.
 pub struct ConversationPlan {
     pub turn: ConversationTurn,
     pub how: ConversationHow,
+    pub(super) summary: Option<String>,
     pub(super) agent: &'static dyn Agent,
     pub(super) conversations: &'static dyn Conversations,
     pub(super) new: NewConversation,
@@ -59,36 +81,20 @@ impl fmt::Debug for ConversationPlan {
 }
 
 impl ConversationPlan {
-    /// Plans a new session that ends before a turn.
-    pub fn of(engine: &Engine, wanted: &ConversationWanted<'_>) -> CliResult<ConversationPlan> {
-        let turn = ConversationRecords::of(engine).turn_at(wanted.at);
-        let turn = turn.map_err(|error| CliError {
-            kind: ExitKind::Usage,
-            ..error.into()
-        })?;
-        let agent = AGENTS.iter().find(|one| one.name() == turn.session.agent);
-        let found = agent.and_then(|agent| Some((*agent, agent.conversations()?)));
-        let (agent, conversations) = found.ok_or_else(|| {
-            CliError::refused(format!(
-                "the conversation of t{} is one of {}, and going back is not supported for this agent yet",
-                turn.turn.number, turn.session.agent
-            ))
-            .hint("--scope code rewinds the files alone")
-        })?;
-        let directory = engine.root().to_owned();
-        let directory = directory.canonicalize().unwrap_or(directory);
-        let place = RecordPlace {
-            session: turn.session.native.clone(),
-            transcript: turn.session.transcript.clone().map(PathBuf::from),
-            directory: directory.clone(),
-            home: agent.spec().places.user_dir(),
-        };
-        let name = agent.spec().page.title;
-        let ReadRecord { bytes, file } = record::read(name, conversations, &place)?;
-        let prompts = conversations
-            .turns(&bytes)
-            .map_err(|why| refused(&why.into()))?;
-        let prompt = recorded(&prompts, &turn).map_err(|why| refused(&why))?;
+    /// Plans a new session.
+    pub fn of(
+        engine: &Engine,
+        read: ReadConversation,
+        wanted: &ConversationWanted<'_>,
+    ) -> CliResult<ConversationPlan> {
+        let ReadConversation {
+            turn,
+            agent,
+            conversations,
+            place,
+            record: ReadRecord { bytes, file },
+            anchor,
+        } = read;
         let into = wanted.into;
         let folders = into
             .and_then(|_| conversations.folders(&place, Some(&file)))
@@ -96,7 +102,7 @@ impl ConversationPlan {
             .unwrap_or_default();
         let now = jiff::Timestamp::now().as_microsecond();
         let session = new_session(&place.session, now);
-        let cut = SessionCut::Before(prompt.anchor.clone());
+        let cut = wanted.cut(anchor);
         let request = CutRequest {
             place: &place,
             record: Some(&file),
@@ -112,14 +118,15 @@ impl ConversationPlan {
         for range in &new.basis {
             hash.update(bytes.get(range.clone()).unwrap_or_default());
         }
-        let directory = into.map_or(directory, Path::to_owned);
-        hash.update(prompt.anchor.row.as_bytes());
+        let directory = into.map_or_else(|| place.directory.clone(), Path::to_owned);
+        hash.update(cut.anchor().row.as_bytes());
         hash.update(directory.as_os_str().as_encoded_bytes());
-        let unused = unused(engine, &turn, wanted.how, &directory)?;
+        let unused = unused(engine, &turn, wanted, &directory)?;
         Ok(ConversationPlan {
             is_open: is_open(agent.name(), &place),
             basis: hash.finalize().to_hex()[..16].to_owned(),
             how: wanted.how,
+            summary: wanted.summary.map(str::to_owned),
             agent,
             conversations,
             new,
@@ -147,7 +154,15 @@ impl ConversationPlan {
             directory: self.directory.clone(),
             version: self.new.version.clone(),
         };
-        self.conversations.opening(&made, &self.turn.turn.prompt)
+        self.conversations.opening(&made, self.prompt())
+    }
+
+    /// The prompt that is said again. Empty: the session tells it, or the summary does.
+    pub fn prompt(&self) -> &str {
+        match self.how {
+            ConversationHow::Rewind | ConversationHow::Fork => &self.turn.turn.prompt,
+            ConversationHow::SummaryOfRest | ConversationHow::SummaryOfStart => "",
+        }
     }
 
     /// Id of the session that is made, as far as it is known before.
@@ -166,7 +181,8 @@ impl ConversationPlan {
         let turn = &self.turn.turn;
         let (kept, all) = (self.kept(), self.kept() + self.new.dropped);
         format!(
-            "before t{} “{}” · {} · {kept} of {all} prompts stay",
+            "{} t{} “{}” · {} · {kept} of {all} prompts stay",
+            way_of(self.how),
             turn.number,
             excerpt(&turn.prompt),
             self.agent_name(),
@@ -199,21 +215,26 @@ impl ConversationPlan {
         all
     }
 
-    /// The plan for scripts. `made`: the id of the new session, and its command line.
-    pub fn json(&self, made: Option<(Option<&str>, &CommandText)>) -> Value {
-        let prompt = &self.turn.turn.prompt;
-        let mut value = json!({
-            "agent": self.agent.name(), "session": self.turn.session.native, "turn": format!("t{}", self.turn.turn.number),
-            "kept": self.kept(), "dropped": self.new.dropped, "prompt": prompt, "open": self.is_open,
-            "tokens": self.new.tokens, "notes": self.notes(),
-        });
-        if let Some((session, command)) = made {
-            value["new"] = json!(session);
-            value["argv"] = json!(command.argv);
-            value["cwd"] = json!(command.cwd);
-            value["prefilled"] = json!(command.has_prompt);
+    /// The plan for clients and scripts. `made`: the id of the new session, and its command line.
+    pub fn shape(&self, made: Option<(Option<&str>, &CommandText)>) -> PlannedConversation {
+        let command = made.map(|(_, command)| command);
+        PlannedConversation {
+            agent: self.agent.name().to_owned(),
+            session: self.turn.session.native.clone(),
+            turn: format!("t{}", self.turn.turn.number),
+            kept: self.kept(),
+            dropped: self.new.dropped,
+            line: self.line(),
+            notes: self.notes(),
+            prompt: self.prompt().to_owned(),
+            open: self.is_open,
+            tokens: self.new.tokens,
+            summary: self.summary.clone(),
+            new: made.and_then(|(session, _)| session).map(str::to_owned),
+            argv: command.map(|command| command.argv.clone()),
+            cwd: command.map(|command| to_protocol::path(&command.cwd)),
+            prefilled: command.map(|command| command.has_prompt),
         }
-        value
     }
 }
 
@@ -261,49 +282,21 @@ fn new_session(of: &str, now: i64) -> String {
     parts.join("-")
 }
 
-/// The prompt of a turn in the record: by one of the agent's ids, or else by order and text.
-fn recorded<'p>(
-    prompts: &'p [RecordedPrompt],
-    turn: &ConversationTurn,
-) -> Result<&'p RecordedPrompt, Refused> {
-    let wanted = |native| WantedTurn {
-        native,
-        text: &turn.turn.prompt,
-        before: turn.before,
-    };
-    let mut last = None;
-    for native in &turn.natives {
-        match find(prompts, &wanted(Some(native))) {
-            Ok(prompt) => return Ok(prompt),
-            Err(why) => last = Some(why),
-        }
-    }
-    match last {
-        // the agent gives ids, and has none of this turn
-        Some(why) => Err(why),
-        None => find(prompts, &wanted(None)),
-    }
-}
-
-fn refused(why: &Refused) -> CliError {
-    let kind = json!({"conversation": {"refused": why.kind()}});
-    CliError::refused(why.to_string())
-        .hint(why.hint())
-        .answer(kind)
-}
-
-/// A session that was made for the same turn and directory, and that nobody has opened.
+/// A session that was made for the same turn, text and directory, and that nobody has opened.
 fn unused(
     engine: &Engine,
     turn: &ConversationTurn,
-    how: ConversationHow,
+    wanted: &ConversationWanted<'_>,
     directory: &Path,
 ) -> CliResult<Option<Conversation>> {
     let made = ConversationRecords::of(engine).made()?;
     let found = made.into_iter().find(|one| {
-        let is_its = one.turn == turn.turn.id && one.how == how && one.used.is_none();
+        let is_its = one.turn == turn.turn.id && one.how == wanted.how && one.used.is_none();
         let command = CommandText::read(&one.command);
         is_its
+            && one.summary.as_deref() == wanted.summary
+            // another branch has another conversation
+            && wanted.how != ConversationHow::Fork
             && one.native.is_some()
             && command.is_some_and(|command| command.cwd == directory)
             && record::is_as_written(one)

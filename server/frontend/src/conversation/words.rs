@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use backstitch_agents::conversations::CommandLine;
-use backstitch_core::shell_word;
+use backstitch_core::{ConversationHow, shell_word};
 use serde::{Deserialize, Serialize};
 
 /// A command line, as the store keeps it. It is never given to a shell.
@@ -31,6 +31,15 @@ impl CommandText {
 
     pub fn stored(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// The place at which a conversation was cut, before the name of its turn.
+pub fn way_of(how: ConversationHow) -> &'static str {
+    match how {
+        ConversationHow::Rewind | ConversationHow::Fork => "before",
+        ConversationHow::SummaryOfRest => "summary from",
+        ConversationHow::SummaryOfStart => "summary up to",
     }
 }
 

@@ -1,5 +1,6 @@
 //! The terminal: output, pager, width, questions, keys, errors with their hints, and lines of styled text. Knows no command.
 
+pub mod editor;
 pub mod error;
 pub mod hints;
 pub mod keys;

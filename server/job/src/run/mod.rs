@@ -45,6 +45,7 @@ pub use listing::{JobListing, LineText, MatrixListing, WorkflowListing};
 pub use live::{LiveJob, LiveStop, evaluate_at};
 pub use open::ReachedOut;
 pub use pending::PendingStep;
+pub use resume::undo_frozen;
 pub use script::StepShell;
 pub use standing::{ShellOf, ShellProgram, ShellRan, StandingJob, StepsAhead, tell_checkpoint};
 pub use tool_versions::ToolVersions;

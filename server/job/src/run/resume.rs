@@ -48,6 +48,11 @@ fn resume(
     close_with(run, open, ran);
 }
 
+/// Kills the frozen step since the job steps back, so that nothing of it stays.
+pub fn undo_frozen(job: &mut StandingJob) {
+    resume(&mut job.run, FrozenProgram::kill, Some(STEPPED_BACK));
+}
+
 impl StandingJob {
     /// The step that is frozen.
     pub fn frozen(&self) -> Option<&StepName> {
@@ -68,11 +73,6 @@ impl StandingJob {
     /// Kills the frozen step, with all that it has started. It fails.
     pub fn kill_frozen(&mut self) {
         resume(&mut self.run, FrozenProgram::kill, None);
-    }
-
-    /// Kills the frozen step since the job steps back, so that nothing of it stays.
-    pub fn undo_frozen(&mut self) {
-        resume(&mut self.run, FrozenProgram::kill, Some(STEPPED_BACK));
     }
 
     /// Ends the job, with all that its steps left running.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::report::StepName;
-use crate::run::{PendingStep, StandingJob};
+use crate::run::{PendingStep, StandingJob, undo_frozen};
 
 use super::{JobSession, StopPlace};
 
@@ -64,7 +64,7 @@ impl JobSession {
     /// Kills a frozen step that is undone.
     pub(super) fn kill_taken_back(&mut self) -> Result<(), String> {
         match self.stop {
-            StopPlace::Frozen(_) => self.end_frozen(StandingJob::undo_frozen),
+            StopPlace::Frozen(_) => self.end_frozen(undo_frozen),
             StopPlace::Before(_) | StopPlace::Failed(..) | StopPlace::End => Ok(()),
         }
     }

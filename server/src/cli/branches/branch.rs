@@ -1,7 +1,7 @@
 //! `branch`: lists, creates, renames and deletes branches.
 
-use backstitch_core::BranchInfo;
 use backstitch_core::model::NodeId;
+use backstitch_core::{BranchInfo, BranchStart};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
@@ -11,7 +11,8 @@ use crate::cli::command::{
     DeclaredCommand, OnHistory, TerminalCommand, Traits, decides, decides_unless, reads, records,
 };
 use crate::cli::complete;
-use crate::cli::context::CommandContext;
+use crate::cli::context::{self, CommandContext};
+use crate::conversation::{branch_conversation, command_text};
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, PLAIN};
 use crate::terminal::error::CliResult;
 use crate::terminal::line::TextLine;
@@ -176,10 +177,10 @@ fn create(
     description: Option<&str>,
 ) -> CliResult<()> {
     let from = context.node_now(from)?;
-    let branch = context
-        .engine
-        .forks_mut()
-        .create_branch(name, from, description)?;
+    let branch = context.engine.forks_mut().create_branch(&BranchStart {
+        description,
+        ..BranchStart::new(name, from)
+    })?;
     created(context, &branch, from)
 }
 
@@ -219,6 +220,7 @@ fn list(context: &CommandContext, checkpoints: bool) -> CliResult<()> {
     }
     let width = name_width(branches.iter().map(|b| b.name.as_str()));
     let paint = context.out.paint;
+    let here = context::current_dir()?;
     let mut text = String::new();
     let (live, deleted): (Vec<_>, Vec<_>) = branches.iter().partition(|b| !b.deleted);
     for branch in live.into_iter().chain(deleted) {
@@ -245,6 +247,13 @@ fn list(context: &CommandContext, checkpoints: bool) -> CliResult<()> {
             .add(dim(PLAIN), what.trim_start().to_owned())
             .right(paint.ago(branch.created));
         text.push_str(&line.draw(paint));
+        if context.out.verbose
+            && !branch.deleted
+            && let Some(command) = branch_conversation(&context.engine, branch)?
+        {
+            let shown = format!("    {}", command_text(&command, &here));
+            text.push_str(&TextLine::new().add(DIM, shown).draw(paint));
+        }
     }
     context.out.text(&text)
 }

@@ -1,24 +1,28 @@
 //! `fork`: creates a branch at a checkpoint, and switches to it if asked.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use backstitch_core::model::NodeId;
-use backstitch_core::restore::{Goal, Request};
+use backstitch_core::restore::{Goal, Request, Scope};
+use backstitch_core::{BranchInfo, BranchStart, ConversationHow, Forked};
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::branches::branch::created;
+use crate::cli::choice;
 use crate::cli::command::{DeclaredCommand, OnHistory, TerminalCommand, decides, records};
 use crate::cli::complete;
 use crate::cli::context::{self, CommandContext};
 use crate::cli::options::REVISIONS;
+use crate::cli::restore::conversation::{ConversationRun, planned};
 use crate::cli::restore::job::RestoreRun;
 use crate::cli::restore::options::ConfirmArgs;
 use crate::cli::restore::plan;
 use crate::cli::restore::run::run;
+use crate::conversation::ConversationWanted;
 use crate::query::paths;
 use crate::render::{self, BOLD};
-use crate::terminal::error::CliResult;
+use crate::terminal::error::{CliError, CliResult};
 use crate::terminal::out;
 use crate::to_protocol;
 
@@ -28,7 +32,8 @@ use crate::to_protocol;
     after_help = format!("Examples:\n  \
         backstitch fork t4 idea2                       then `backstitch switch idea2`\n  \
         backstitch fork t4 idea2 --switch\n  \
-        backstitch fork @ idea3 --into ../idea3        a directory for a second agent\n\n{REVISIONS}\n\n\
+        backstitch fork @ idea3 --into ../idea3        a directory for a second agent\n  \
+        backstitch fork t4 idea4 --into ../idea4 --scope both   the agent's conversation, too\n\n{REVISIONS}\n\n\
         A directory created with --into shares this history. It holds the tracked files, but neither \
         ignored files nor .git.")
 )]
@@ -44,6 +49,12 @@ pub struct ForkArgs {
     /// Description of the branch
     #[arg(short = 'm', long, value_name = "TEXT")]
     pub description: Option<String>,
+    /// Fork the files, or the agent's conversation with them
+    #[arg(long, default_value = "code", value_parser = choice::one_of(&Scope::ALL, Scope::name))]
+    pub scope: Scope,
+    /// Continue the agent's conversation in this terminal afterwards
+    #[arg(long)]
+    pub open: bool,
     /// Switch to it; on a terminal you see the plan and are asked
     #[arg(long, conflicts_with = "into")]
     pub switch: bool,
@@ -70,33 +81,121 @@ impl OnHistory for ForkArgs {
 
 fn fork(context: &mut CommandContext, options: &ForkArgs) -> CliResult<()> {
     let from = context.node_now(&options.rev)?;
-    let description = options.description.as_deref();
-    let Some(dir) = &options.into else {
-        if options.switch {
-            return fork_and_switch(context, options, from);
-        }
-        let branch = context
-            .engine
-            .forks_mut()
-            .create_branch(&options.name, from, description)?;
-        return created(context, &branch, from);
+    let dir = match &options.into {
+        Some(dir) => Some(paths::normalize(&context::current_dir()?.join(dir))),
+        None => None,
     };
-    let dir = paths::normalize(&context::current_dir()?.join(dir));
-    let mut progress = context.out.progress();
-    let forked = context.engine.forks_mut().fork_into(
-        &options.name,
+    let mut conversation = conversation(context, options, from, dir.as_deref())?;
+    if options.switch {
+        return fork_and_switch(context, options, from, conversation);
+    }
+    let made = match &mut conversation {
+        Some(run) => Some(run.make(context)?),
+        None => None,
+    };
+    let new = BranchStart {
+        name: &options.name,
         from,
-        description,
-        &dir,
-        &mut progress,
-    )?;
-    drop(progress);
+        description: options.description.as_deref(),
+        conversation: made,
+    };
+    let done = match &dir {
+        None => {
+            let branch = context.engine.forks_mut().create_branch(&new);
+            branch.map_err(CliError::from).map(ForkDone::Branch)
+        }
+        Some(dir) => {
+            let mut progress = context.out.progress();
+            let mut forks = context.engine.forks_mut();
+            let forked = forks.fork_into(&new, dir, &mut progress);
+            forked.map_err(CliError::from).map(ForkDone::Directory)
+        }
+    };
+    if done.is_err()
+        && let Some(made) = conversation.as_ref().and_then(|run| run.made.as_ref())
+    {
+        made.remove(&mut context.engine)?;
+    }
+    match done? {
+        ForkDone::Branch(branch) if context.out.json => {
+            let branch = to_protocol::branch(&branch);
+            answer(json!({ "branch": branch }), conversation.as_ref())
+        }
+        ForkDone::Branch(branch) => {
+            created(context, &branch, from)?;
+            show_opening(context, conversation.as_ref())
+        }
+        ForkDone::Directory(forked) => {
+            show_forked(context, &forked, from, conversation.as_ref())?;
+            show_opening(context, conversation.as_ref())
+        }
+    }
+}
+
+/// A branch, or a directory with a branch.
+enum ForkDone {
+    Branch(BranchInfo),
+    Directory(Forked),
+}
+
+/// Plans the conversation of a fork, if one is wanted.
+fn conversation(
+    context: &mut CommandContext,
+    options: &ForkArgs,
+    from: NodeId,
+    dir: Option<&Path>,
+) -> CliResult<Option<ConversationRun>> {
+    match options.scope {
+        Scope::Code if options.open => Err(CliError::usage(
+            "--open: files have no conversation to continue",
+        )
+        .hint("--scope both forks the agent's conversation, too")),
+        Scope::Code => Ok(None),
+        Scope::Conversation => Err(CliError::usage(
+            "a branch has files: its conversation cannot be forked alone",
+        )
+        .hint(
+            "--scope both forks both; `backstitch rewind --scope conversation` leaves the files",
+        )),
+        Scope::Both => {
+            let wanted = ConversationWanted {
+                into: dir,
+                ..ConversationWanted::of(ConversationHow::Fork)
+            };
+            planned(context, from, &wanted, options.open).map(Some)
+        }
+    }
+}
+
+fn show_opening(context: &CommandContext, conversation: Option<&ConversationRun>) -> CliResult<()> {
+    match conversation {
+        Some(run) => run.show_opening(context),
+        None => Ok(()),
+    }
+}
+
+/// Prints the answer for scripts.
+fn answer(mut document: Value, conversation: Option<&ConversationRun>) -> CliResult<()> {
+    if let Some(run) = conversation {
+        document["conversation"] = run.json();
+    }
+    out::answer(document)
+}
+
+/// Shows a directory that was forked off.
+fn show_forked(
+    context: &CommandContext,
+    forked: &Forked,
+    from: NodeId,
+    conversation: Option<&ConversationRun>,
+) -> CliResult<()> {
     if context.out.json {
-        let mut answer = to_protocol::branch(&forked.branch);
-        answer.root = Some(to_protocol::path(&forked.root));
+        let mut branch = to_protocol::branch(&forked.branch);
+        branch.root = Some(to_protocol::path(&forked.root));
         let written = &forked.written;
         let gaps: Vec<_> = written.gaps.iter().map(to_protocol::gap).collect();
-        return out::answer(json!({ "branch": answer, "files": written.files, "gaps": gaps }));
+        let document = json!({ "branch": branch, "files": written.files, "gaps": gaps });
+        return answer(document, conversation);
     }
     context
         .out
@@ -118,17 +217,19 @@ fn fork_and_switch(
     context: &mut CommandContext,
     options: &ForkArgs,
     from: NodeId,
+    conversation: Option<ConversationRun>,
 ) -> CliResult<()> {
-    let request = Request::new(Goal::Fork {
+    let mut request = Request::new(Goal::Fork {
         name: options.name.clone(),
         from,
         description: options.description.clone(),
     });
+    request.conversation = conversation.as_ref().map(ConversationRun::half);
     run(
         context,
         RestoreRun {
             before: None,
-            conversation: None,
+            conversation,
             request,
             rev: Some(options.name.clone()),
             options: &ConfirmArgs::only(options.yes),

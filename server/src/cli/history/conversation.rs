@@ -2,16 +2,16 @@
 
 use backstitch_agents::AGENTS;
 use backstitch_agents::conversations::excerpt;
-use backstitch_core::{Conversation, ConversationRecords};
+use backstitch_core::ConversationRecords;
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::cli::command::{DeclaredCommand, OnHistory, TerminalCommand, decides, reads};
 use crate::cli::complete;
 use crate::cli::context::CommandContext;
 use crate::cli::options::REVISIONS;
 use crate::cli::restore::conversation::show_opening;
-use crate::conversation::CommandText;
+use crate::conversation::{CommandText, listed, way_of};
 use crate::render::{BOLD, DIM};
 use crate::terminal::error::{CliError, CliResult};
 use crate::terminal::line::TextLine;
@@ -70,13 +70,13 @@ impl OnHistory for ConversationArgs {
             }
             let place = turn.map_or_else(String::new, |turn| format!(" before t{}", turn.number));
             return Err(
-                CliError::not_found(format!("no conversation was made that ends{place}")).hint(
+                CliError::not_found(format!("no conversation was made{place}")).hint(
                     "`backstitch rewind t4 --scope conversation` makes one that ends before t4",
                 ),
             );
         };
         if context.out.json && !self.open {
-            return out::answer(json!({"conversation": row(context, found)?}));
+            return out::answer(json!({"conversation": listed(&context.engine, found)?}));
         }
         let (turn, _) = ConversationRecords::of(&context.engine).turn_of(found)?;
         show_opening(context, &command, &turn.prompt, self.open)
@@ -86,8 +86,8 @@ impl OnHistory for ConversationArgs {
 fn list(context: &CommandContext) -> CliResult<()> {
     let made = ConversationRecords::of(&context.engine).made()?;
     if context.out.json {
-        let rows = made.iter().map(|one| row(context, one));
-        let rows: Vec<Value> = rows.collect::<CliResult<_>>()?;
+        let rows = made.iter().map(|one| listed(&context.engine, one));
+        let rows: Vec<_> = rows.collect::<CliResult<_>>()?;
         return out::answer(json!({"conversations": rows}));
     }
     if made.is_empty() {
@@ -103,7 +103,7 @@ fn list(context: &CommandContext) -> CliResult<()> {
             "  not opened yet"
         };
         let line = TextLine::new()
-            .add(BOLD, format!("before t{}", turn.number))
+            .add(BOLD, format!("{} t{}", way_of(one.how), turn.number))
             .add(
                 crate::render::PLAIN,
                 format!("  “{}”", excerpt(&turn.prompt)),
@@ -125,16 +125,4 @@ fn no_conversation(context: &CommandContext) -> CliResult<()> {
         return out::answer(json!({"conversation": null}));
     }
     context.out.remark("No conversation was made yet.\n")
-}
-
-/// A conversation for scripts.
-fn row(context: &CommandContext, one: &Conversation) -> CliResult<Value> {
-    let (turn, session) = ConversationRecords::of(&context.engine).turn_of(one)?;
-    let command = CommandText::read(&one.command);
-    let command = command.ok_or_else(|| CliError::failed("the command line cannot be read"))?;
-    Ok(json!({
-        "agent": session.agent, "session": session.native, "turn": format!("t{}", turn.number), "prompt": turn.prompt,
-        "new": one.native, "argv": command.argv, "cwd": command.cwd, "prefilled": command.has_prompt,
-        "used": one.used.is_some(), "operation": one.operation.map(|op| op.to_string()),
-    }))
 }

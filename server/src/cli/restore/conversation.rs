@@ -4,19 +4,21 @@ use std::env;
 use std::fmt::Write as _;
 use std::os::unix::process::CommandExt as _;
 
-use backstitch_core::model::NodeId;
-use backstitch_core::{ConversationHow, launch};
+use backstitch_core::launch;
+use backstitch_core::model::{ConversationId, NodeId};
+use backstitch_core::restore::ConversationHalf;
 use serde_json::json;
 
 use crate::cli::context::CommandContext;
 use crate::cli::restore::options::ConfirmArgs;
 use crate::conversation::{
-    CommandText, ConversationPlan, ConversationWanted, MadeConversation, command_text, old_session,
-    remove_left,
+    CommandText, ConversationPlan, ConversationWanted, MadeConversation, ReadConversation,
+    branch_conversation, command_text, old_session, remove_left,
 };
 use crate::render::{BOLD, DIM, clean};
 use crate::terminal::error::{CliError, CliResult};
 use crate::terminal::{out, questions};
+use crate::to_protocol;
 
 /// The conversation of a restore.
 #[derive(Debug)]
@@ -28,26 +30,52 @@ pub struct ConversationRun {
     pub opens: bool,
 }
 
-/// Plans a conversation that ends before a turn. Remains of others, after a kill, are removed first.
+/// Plans a conversation of a turn. Remains of others, after a kill, are removed first.
 pub fn planned(
     context: &mut CommandContext,
     at: NodeId,
-    how: ConversationHow,
+    wanted: &ConversationWanted<'_>,
     opens: bool,
 ) -> CliResult<ConversationRun> {
+    let read = conversation_at(context, at)?;
+    ConversationRun::of(context, read, wanted, opens)
+}
+
+/// Reads the conversation of a turn. Remains of others, after a kill, are removed first.
+pub fn conversation_at(context: &mut CommandContext, at: NodeId) -> CliResult<ReadConversation> {
     for sentence in remove_left(&mut context.engine)? {
         context.out.note("note", &sentence);
     }
-    let into = None;
-    let plan = ConversationPlan::of(&context.engine, &ConversationWanted { at, how, into })?;
-    Ok(ConversationRun {
-        plan,
-        made: None,
-        opens,
-    })
+    ReadConversation::at(&context.engine, at)
 }
 
 impl ConversationRun {
+    pub fn of(
+        context: &CommandContext,
+        read: ReadConversation,
+        wanted: &ConversationWanted<'_>,
+        opens: bool,
+    ) -> CliResult<ConversationRun> {
+        Ok(ConversationRun {
+            plan: ConversationPlan::of(&context.engine, read, wanted)?,
+            made: None,
+            opens,
+        })
+    }
+
+    /// Makes the session. Returns its row, which the branch or the restore completes.
+    pub fn make(&mut self, context: &mut CommandContext) -> CliResult<ConversationId> {
+        let made = self.plan.make(&mut context.engine)?;
+        let id = made.id;
+        self.made = Some(made);
+        Ok(id)
+    }
+
+    /// Its half of a restore, before it is made.
+    pub fn half(&self) -> ConversationHalf {
+        self.plan.half(None)
+    }
+
     /// The lines of a plan.
     pub fn show(&self, context: &CommandContext) -> CliResult<()> {
         if context.out.json {
@@ -66,9 +94,10 @@ impl ConversationRun {
     }
 
     pub fn json(&self) -> serde_json::Value {
-        let made = self.made.as_ref();
-        self.plan
-            .json(made.map(|made| (made.session.as_deref(), &made.command)))
+        to_protocol::value(&match &self.made {
+            Some(made) => made.shape(&self.plan),
+            None => self.plan.shape(None),
+        })
     }
 
     /// Shows how the conversation continues, or continues it.
@@ -76,12 +105,7 @@ impl ConversationRun {
         let Some(made) = &self.made else {
             return Ok(());
         };
-        show_opening(
-            context,
-            &made.command,
-            &self.plan.turn.turn.prompt,
-            self.opens,
-        )
+        show_opening(context, &made.command, self.plan.prompt(), self.opens)
     }
 }
 
@@ -122,6 +146,20 @@ pub fn old_conversation(context: &CommandContext, operation: &str) -> CliResult<
         .remark(&format!("The old conversation continues with:  {line}\n"))
 }
 
+/// Shows how the conversation of a branch continues, once the files are those of the branch.
+pub fn show_of_branch(context: &CommandContext, branch: &str) -> CliResult<()> {
+    if context.out.json {
+        return Ok(());
+    }
+    let branch = context.engine.forks().branch(branch)?;
+    let Some(command) = branch_conversation(&context.engine, &branch)? else {
+        return Ok(());
+    };
+    let here = env::current_dir().unwrap_or_default();
+    let line = context.out.paint.on(BOLD, &command_text(&command, &here));
+    context.out.remark(&format!("continue with:  {line}\n"))
+}
+
 /// Runs a command line in place of this program. Returns the error of its start.
 fn open(command: &CommandText) -> CliError {
     let Some((program, arguments)) = command.argv.split_first() else {
@@ -136,8 +174,8 @@ fn open(command: &CommandText) -> CliError {
         .hint("the conversation is there: `backstitch conversation` prints its command line")
 }
 
-/// Makes a conversation that goes back alone. The files stay as they are.
-pub fn rewind_alone(
+/// Makes a conversation alone. The files stay as they are.
+pub fn make_alone(
     context: &mut CommandContext,
     mut run: ConversationRun,
     options: &ConfirmArgs,
@@ -166,9 +204,10 @@ pub fn rewind_alone(
     if asks && !questions::ask("Make this conversation? The files stay as they are.")? {
         return Err(CliError::declined());
     }
-    let made = run.plan.make(&mut context.engine)?;
-    made.finish(&mut context.engine)?;
-    run.made = Some(made);
+    run.make(context)?;
+    if let Some(made) = &run.made {
+        made.finish(&mut context.engine)?;
+    }
     if context.out.json && !run.opens {
         return out::answer(json!({"conversation": run.json()}));
     }

@@ -11,4 +11,5 @@ pub mod redo;
 pub mod revert;
 pub mod rewind;
 pub mod run;
+pub mod summarize;
 pub mod undo;

@@ -1,7 +1,7 @@
 //! `rewind`: returns to the state before a turn or at a checkpoint.
 
 use backstitch_core::model::{NodeId, Session};
-use backstitch_core::restore::{ConversationHalf, Goal, Request, Scope};
+use backstitch_core::restore::{Goal, Request, Scope};
 use backstitch_core::{ConversationHow, Entry, LAST_TURN, LogFilter};
 use clap::Args;
 
@@ -9,10 +9,11 @@ use crate::cli::command::{DeclaredCommand, OnHistory, TerminalCommand, decides_u
 use crate::cli::complete;
 use crate::cli::context::CommandContext;
 use crate::cli::options::REVISIONS;
-use crate::cli::restore::conversation::{planned, rewind_alone};
+use crate::cli::restore::conversation::{ConversationRun, make_alone, planned};
 use crate::cli::restore::job::RestoreRun;
 use crate::cli::restore::options::{RestoreArgs, SelectionArgs, request};
 use crate::cli::restore::run::run;
+use crate::conversation::ConversationWanted;
 use crate::restore_plan;
 use crate::terminal::error::{CliError, CliResult};
 
@@ -94,6 +95,7 @@ fn rewind(context: &mut CommandContext, options: &RewindArgs) -> CliResult<()> {
     let Goal::Rewind(at) = request.goal else {
         return Ok(());
     };
+    let rewound = ConversationWanted::of(ConversationHow::Rewind);
     let conversation = match request.scope {
         Scope::Code if options.open => {
             return Err(
@@ -103,15 +105,12 @@ fn rewind(context: &mut CommandContext, options: &RewindArgs) -> CliResult<()> {
         }
         Scope::Code => None,
         Scope::Conversation => {
-            let alone = planned(context, at, ConversationHow::Rewind, options.open)?;
-            return rewind_alone(context, alone, &options.restore.confirm);
+            let alone = planned(context, at, &rewound, options.open)?;
+            return make_alone(context, alone, &options.restore.confirm);
         }
-        Scope::Both => Some(planned(context, at, ConversationHow::Rewind, options.open)?),
+        Scope::Both => Some(planned(context, at, &rewound, options.open)?),
     };
-    request.conversation = conversation.as_ref().map(|run| ConversationHalf {
-        basis: run.plan.basis.clone(),
-        made: None,
-    });
+    request.conversation = conversation.as_ref().map(ConversationRun::half);
     run(
         context,
         RestoreRun {

@@ -1,9 +1,11 @@
 //! The course of a restore: shows its plan, asks on a terminal, and carries it out.
 
+use backstitch_core::ConversationRecords;
 use backstitch_core::restore::{ActionKind, Applied, Goal};
 
 use crate::cli::context::CommandContext;
 use crate::cli::files;
+use crate::cli::restore::conversation::show_of_branch;
 use crate::cli::restore::job::{RestoreRun, answer, look, show};
 use crate::cli::restore::outcome::{
     conflict, finish, is_reached, left_uncertain, nothing, reached, refused,
@@ -50,9 +52,10 @@ pub fn run(context: &mut CommandContext, mut job: RestoreRun) -> CliResult<()> {
     match outcome {
         Ok(applied) => {
             finish(context, job, &applied, asked)?;
-            match &job.conversation {
-                Some(conversation) => conversation.show_opening(context),
-                None => Ok(()),
+            match (&job.conversation, &job.request.goal) {
+                (Some(conversation), _) => conversation.show_opening(context),
+                (None, Goal::Switch { branch, .. }) => show_of_branch(context, branch),
+                (None, _) => Ok(()),
             }
         }
         Err(error @ backstitch_core::Error::Conflicts { .. }) => Err(refused(context, job, error)),
@@ -63,11 +66,10 @@ pub fn run(context: &mut CommandContext, mut job: RestoreRun) -> CliResult<()> {
 /// Makes the conversation of a restore, before its files go back: all that can fail without a change of them.
 fn make_conversation(context: &mut CommandContext, job: &mut RestoreRun) -> CliResult<()> {
     if let Some(conversation) = &mut job.conversation {
-        let made = conversation.plan.make(&mut context.engine)?;
+        let made = conversation.make(context)?;
         if let Some(half) = &mut job.request.conversation {
-            half.made = Some(made.id);
+            half.made = Some(made);
         }
-        conversation.made = Some(made);
     }
     Ok(())
 }
@@ -82,12 +84,14 @@ fn settle_conversation(
     let Some(made) = made else {
         return Ok(());
     };
-    match applied {
-        // the journal has it
-        Some(applied) if applied.operation.is_some() => Ok(()),
-        Some(applied) if is_reached(job, applied) => made.finish(&mut context.engine),
-        Some(_) | None => made.remove(&mut context.engine),
+    let is_there = applied.is_some_and(|applied| is_reached(job, applied));
+    made.settle(&mut context.engine, applied, is_there)?;
+    let is_done = applied.is_some_and(|applied| applied.operation.is_some());
+    if let (Goal::Fork { name, .. }, true) = (&job.request.goal, is_done) {
+        let branch = context.engine.forks().branch(name)?;
+        ConversationRecords::of(&mut context.engine).join_branch(made.id, branch.id)?;
     }
+    Ok(())
 }
 
 enum Asked {

@@ -10,13 +10,13 @@ use backstitch_protocol::{
 };
 use tower_lsp::gen_lsp_types::MessageType;
 
-use super::mutations;
+use super::mutations::{self, WantedFork};
 use super::questions::{ask_tag, ask_turn};
 use super::restore::{self, RestoreCommand};
 use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::handler::ask::must_ask;
 use crate::lsp::handler::failure::{Failure, Reply};
-use crate::lsp::messages::{self, choice};
+use crate::lsp::messages::{self, choice, refusal};
 use crate::lsp::session::ServerState;
 use crate::lsp::unsaved::buffers;
 use crate::lsp::verb::Verb;
@@ -44,11 +44,26 @@ pub async fn fork(
     }
     let into = typed.into.map(|into| PathBuf::from(String::from(into)));
     buffers::record_all(server, &handle, false).await;
-    let forked = mutations::fork(&handle, rev, typed.name, into, server).await?;
+    let forks_conversation = match typed.scope.as_deref() {
+        None | Some("code") => false,
+        Some("both") => true,
+        Some(other) => return Err(Failure::usage(refusal::fork_scope(other))),
+    };
+    let wanted = WantedFork {
+        rev,
+        name: typed.name,
+        into,
+        forks_conversation,
+    };
+    let forked = mutations::fork(&handle, wanted, server).await?;
     let name = &forked.branch.name;
     let message = match forked.into.as_ref().and_then(Text::plain) {
         Some(into) => messages::forked_into(name, into),
         None => messages::forked(name),
+    };
+    let message = match &forked.conversation {
+        Some(made) => message + &messages::plan::continue_with(made),
+        None => message,
     };
     server.client.report(message);
     if switch {

@@ -1,6 +1,7 @@
 //! The work of commands and requests about the history, and edits of agents inside the editor.
 
 pub mod checkpoints;
+pub mod conversation;
 pub mod editor_agents;
 pub mod editor_gate;
 pub mod handed_over;

@@ -5,11 +5,14 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use backstitch_core::restore::{Goal, OnConflict, Plan, Request};
+use backstitch_core::restore::{Goal, OnConflict, Plan, Request, Scope};
 use backstitch_core::{EditorLease, Engine, LAST_TURN};
-use backstitch_protocol::{self as protocol, Choices, FailureKind, RestoreResult};
+use backstitch_protocol::{
+    self as protocol, Choices, ConversationResult, FailureKind, RestoreResult,
+};
 use tower_lsp::gen_lsp_types::MessageType;
 
+use crate::conversation::ConversationPlan;
 use crate::host::progress::{WorkDone, cancel_flag};
 use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 use crate::lsp::documents::hunk_selection;
@@ -23,6 +26,8 @@ use crate::lsp::session::ServerState;
 use crate::lsp::unsaved::editing::{self, EditWait, NewText, OpenDocuments};
 use crate::lsp::verb::Verb;
 use crate::restore_plan::{self, ShownPlan};
+use crate::restore_words;
+use crate::terminal::error::CliResult;
 use crate::to_protocol;
 
 fn should_stop() -> bool {
@@ -163,7 +168,7 @@ pub async fn plan(server: &Arc<ServerState>, job: &RestoreCommand) -> Reply<Show
             planned(&mut shown.reporting(engine), &command, &lease, &open)
         })
     };
-    Ok(progress::with(server, title, cancel_flag(), work).await?)
+    Ok(progress::with(server, title, cancel_flag(), work).await??)
 }
 
 /// Plans with the target's lines in all conflicts, to show those files before the decision.
@@ -178,21 +183,34 @@ fn planned(
     command: &RestoreCommand,
     lease: &EditorLease,
     open: &OpenDocuments,
-) -> backstitch_core::Result<ShownPlan> {
+) -> backstitch_core::Result<CliResult<ShownPlan>> {
     if command.verb == Verb::Rewind && command.rev.as_deref() == Some(LAST_TURN) {
         // a turn that was undone by hand is not the last one
         engine.capture_mut().record_changes()?;
     }
-    let request = command.request(engine, lease, open)?;
+    let mut request = command.request(engine, lease, open)?;
+    let conversation = match ConversationPlan::of_restore(engine, &request) {
+        Ok(conversation) => conversation,
+        Err(error) => return Ok(Err(error)),
+    };
+    request.conversation = conversation.as_ref().map(|plan| plan.half(None));
     let plan = engine.restore_mut().plan(&request)?;
-    ShownPlan::of(engine, &request, plan, command.rev.as_deref())
+    let mut shown = ShownPlan::of(engine, &request, plan, command.rev.as_deref())?;
+    if let Some(conversation) = &conversation {
+        conversation.show_in(&mut shown);
+    }
+    Ok(Ok(shown))
 }
 
 /// Plans, asks for confirmation if required, applies the plan, and reports the result.
 pub async fn run(server: &Arc<ServerState>, mut job: RestoreCommand) -> Reply<RestoreResult> {
+    if job.request.scope == Scope::Conversation {
+        return conversation_alone(server, job).await;
+    }
     for _ in 0..TRIES {
         let shown = plan(server, &job).await?;
-        if shown.plan.is_empty() && shown.plan.open_conflicts() == 0 {
+        let has_conversation = shown.document.conversation.is_some();
+        if shown.plan.is_empty() && shown.plan.open_conflicts() == 0 && !has_conversation {
             server
                 .client
                 .report(messages::nothing(&shown.title, &shown.plan));
@@ -297,34 +315,85 @@ async fn apply(
     let work = |shown: WorkDone| {
         job.handle.act(false, move |WriteAccess { engine, lease }| {
             let mut engine = shown.reporting(engine);
-            let request = command.request(&engine, &lease, &open)?;
+            let mut request = command.request(&engine, &lease, &open)?;
+            let conversation = match ConversationPlan::make_for(&mut engine, &mut request) {
+                Ok(conversation) => conversation,
+                Err(error) => return Ok(Err(error)),
+            };
             let applied =
                 engine
                     .restore_mut()
                     .apply(&request, fingerprint.as_deref(), &mut |progress| {
                         shown.report(progress);
-                    })?;
+                    });
+            if let Some((_, made)) = &conversation {
+                let is_there = applied
+                    .as_ref()
+                    .is_ok_and(|applied| restore_words::nothing_done(&applied.plan).is_reached);
+                if let Err(error) = made.settle(&mut engine, applied.as_ref().ok(), is_there) {
+                    return Ok(Err(error));
+                }
+            }
+            let applied = applied?;
             // if another editor applied it, the texts are in its documents
             let texts = match &applied.by {
                 None => texts(&engine, &applied.plan)?,
                 Some(_) => Vec::new(),
             };
             let rev = command.rev.as_deref();
-            let document = restore_plan::applied(&engine, &request, &applied, rev)?;
+            let mut document = restore_plan::applied(&engine, &request, &applied, rev)?;
+            document.plan.conversation = conversation.map(|(plan, made)| made.shape(&plan));
             let subject = engine.restore().subject(&applied.plan)?;
-            Ok((applied, subject, texts, document))
+            Ok(Ok((applied, subject, texts, document)))
         })
     };
     let worked = progress::with(server, title, cancel_flag(), work);
-    let (applied, subject, texts, mut document) = worked.await?;
+    let (applied, subject, texts, mut document) = worked.await??;
     server.changed(&job.handle);
     let unsaved: Vec<_> = texts.iter().map(|text| text.path.clone()).collect();
     let unconfirmed = editing::apply(server, &job.handle, texts, EditWait::Command).await;
     document.not_taken = to_protocol::paths(&unconfirmed.not_taken);
     document.awaited = to_protocol::paths(&unconfirmed.awaited);
-    let message = messages::done(&subject, &applied, &unsaved);
+    let mut message = messages::done(&subject, &applied, &unsaved);
+    if let Some(conversation) = &document.plan.conversation {
+        message.push_str(&messages::continue_with(conversation));
+    }
     server.client.report(message);
     Ok(document)
+}
+
+/// Makes a conversation that goes back alone, after one question. The files stay as they are.
+async fn conversation_alone(
+    server: &Arc<ServerState>,
+    job: RestoreCommand,
+) -> Reply<RestoreResult> {
+    let planned = |makes: bool| {
+        let (command, open) = (job.clone(), OpenDocuments::of(server, &job.handle));
+        job.handle.act(false, move |WriteAccess { engine, lease }| {
+            let request = command.request(engine, &lease, &open)?;
+            Ok(ConversationPlan::alone(engine, &request, makes))
+        })
+    };
+    let shown = planned(false).await??;
+    if job.confirm {
+        let question = messages::conversation_question(&shown);
+        let answers = [choice::CONVERSATION, choice::CANCEL];
+        let chosen = must_ask(&server.client, MessageType::Info, &question, &answers).await?;
+        if chosen.as_deref() != Some(choice::CONVERSATION) {
+            return Err(Failure::cancelled());
+        }
+    }
+    let conversation = planned(true).await??;
+    server.changed(&job.handle);
+    let message = format!(
+        "{}.{}",
+        conversation.line,
+        messages::continue_with(&conversation)
+    );
+    server.client.report(message);
+    Ok(RestoreResult::Conversation(Box::new(ConversationResult {
+        conversation,
+    })))
 }
 
 /// Returns the new texts of open documents.

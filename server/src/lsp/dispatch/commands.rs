@@ -6,7 +6,7 @@ use backstitch_protocol::{COMMANDS, Command};
 use serde_json::Value;
 
 use crate::lsp::commands::questions::find_workspace;
-use crate::lsp::commands::{checkpoints, rewinds};
+use crate::lsp::commands::{checkpoints, conversation, rewinds};
 use crate::lsp::control;
 use crate::lsp::features::views;
 use crate::lsp::handler::arguments;
@@ -31,6 +31,8 @@ pub async fn run(server: &Arc<ServerState>, name: &str, arguments: Value) -> Rep
         Command::Redo(typed) => value(&rewinds::redo(server, handle, typed).await?),
         Command::Switch(typed) => value(&rewinds::switch(server, handle, typed).await?),
         Command::Fork(typed) => value(&checkpoints::fork(server, handle, typed).await?),
+        Command::Conversation(typed) => value(&conversation::last(&handle, typed).await?),
+        Command::Summarize(typed) => value(&conversation::summarize(server, &handle, typed).await?),
         Command::Tag(typed) => value(&checkpoints::tag(server, handle, typed).await?),
         Command::Pin(typed) => value(&checkpoints::pin(server, handle, typed).await?),
         Command::Checkpoint(typed) => value(&checkpoints::checkpoint(server, handle, typed).await?),

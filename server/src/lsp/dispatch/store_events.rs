@@ -8,10 +8,12 @@ use std::sync::Arc;
 use backstitch_core::model::{NodeId, OpId};
 use backstitch_core::{Entry, Error, LogFilter, RecorderStatus, Result};
 use backstitch_protocol::{
-    DidCheckpoint, DidFork, DidRewind, DidSwitch, Recorder, Status, TimelineChanged,
+    DidCheckpoint, DidFork, DidRewind, DidSwitch, ListedConversation, Recorder, Status,
+    TimelineChanged,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
+use crate::conversation::conversation_of;
 use crate::host::store_watcher::StoreEvent;
 use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::commands::handed_over;
@@ -74,7 +76,7 @@ pub async fn follow(
                     buffers::record_all(&server, &handle, false).await;
                 }
                 last.insert(root, new.position);
-                announce(&server, &handle, &new.entries, &new.done).await;
+                announce(&server, &handle, &new).await;
                 if let Some((affected, node)) =
                     external_changes::restored(&new.entries, new.done.switched)
                 {
@@ -150,6 +152,8 @@ struct Since {
     /// Oldest first; empty if there was no position before.
     entries: Vec<Entry>,
     done: DoneSince,
+    /// Conversations that went back with the files of the entries' operations.
+    conversations: Vec<ListedConversation>,
 }
 
 async fn read_new(handle: &WorkspaceHandle, since: Option<HistoryPosition>) -> Result<Since> {
@@ -170,7 +174,12 @@ async fn read_new(handle: &WorkspaceHandle, since: Option<HistoryPosition>) -> R
         if since.is_none() {
             done = DoneSince::default();
         }
+        let operations = entries.iter().filter_map(|entry| entry.operation.as_ref());
+        let found = operations.map(|operation| conversation_of(engine, operation.id));
+        // a notification has no error: a damaged row is named where it is asked for
+        let conversations = found.filter_map(|found| found.ok().flatten()).collect();
         Ok(Since {
+            conversations,
             position: HistoryPosition { head, operation },
             entries,
             done,
@@ -179,15 +188,11 @@ async fn read_new(handle: &WorkspaceHandle, since: Option<HistoryPosition>) -> R
     asked.await
 }
 
-async fn announce(
-    server: &Arc<ServerState>,
-    handle: &Arc<WorkspaceHandle>,
-    entries: &[Entry],
-    done: &DoneSince,
-) {
+async fn announce(server: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, new: &Since) {
     let wants = server.client.features().own.notifications;
     let workspace = to_protocol::path(handle.root());
-    for entry in entries {
+    let done = &new.done;
+    for entry in &new.entries {
         warn_unsaved_below(server, handle, entry).await;
         if wants {
             let made = DidCheckpoint {
@@ -204,6 +209,11 @@ async fn announce(
                     workspace: workspace.clone(),
                     operation: to_protocol::operation(operation, subject),
                     checkpoint: entry.node.id.to_string(),
+                    conversation: new
+                        .conversations
+                        .iter()
+                        .find(|one| one.operation == Some(operation.id.to_string()))
+                        .cloned(),
                 };
                 server
                     .client

@@ -6,6 +6,7 @@ use tower_lsp::jsonrpc::{Error, ErrorCode};
 
 use crate::lsp::messages::{hint, refusal};
 use crate::render;
+use crate::terminal::error::{CliError, ExitKind};
 use crate::to_protocol;
 
 #[derive(Clone, Debug)]
@@ -66,6 +67,23 @@ impl Failure {
             Some(hint) => format!("{}. {hint}", self.message),
             None => self.message.clone(),
         }
+    }
+}
+
+impl From<CliError> for Box<Failure> {
+    fn from(error: CliError) -> Self {
+        let kind = match error.kind {
+            ExitKind::Refused | ExitKind::Closed => FailureKind::Refused,
+            ExitKind::Declined => FailureKind::Cancelled,
+            ExitKind::Conflict => FailureKind::Conflict,
+            ExitKind::Failed => FailureKind::Failed,
+            ExitKind::Usage => FailureKind::Usage,
+            ExitKind::NotFound | ExitKind::Unrecorded => FailureKind::NotFound,
+            ExitKind::Store => FailureKind::Store,
+        };
+        let mut failure = Failure::new(kind, error.message);
+        failure.hint = error.hint.map(|hint| hint::of_terminal(&hint));
+        failure
     }
 }
 

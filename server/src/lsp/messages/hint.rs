@@ -211,3 +211,8 @@ mod tests {
         assert_eq!(terminal, "in a terminal: `backstitch verify` says more");
     }
 }
+
+/// A hint in the words of the terminal, whose options are fields here.
+pub fn of_terminal(hint: &str) -> String {
+    hint.replace("--scope code", "scope `code`")
+}

@@ -242,6 +242,7 @@ pub fn more_files(count: usize) -> String {
 /// Answers to questions.
 pub mod choice {
     pub const CANCEL: &str = "Cancel";
+    pub const CONVERSATION: &str = "Make Conversation";
     pub const SHOW: &str = "Show changes";
     pub const MARKERS: &str = "Write conflict markers";
     pub const CURRENT: &str = "Keep the current lines";

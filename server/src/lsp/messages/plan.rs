@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use backstitch_core::OperationSubject;
 use backstitch_core::model::RelPath;
 use backstitch_core::restore::{ActionKind, Applied, GapKind, OnConflict, Plan};
+use backstitch_core::shell_word;
+use backstitch_protocol::PlannedConversation;
 
 use crate::lsp::verb::Verb;
 use crate::render;
@@ -235,4 +237,28 @@ fn capital(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(char::to_uppercase);
     first.into_iter().flatten().chain(chars).collect()
+}
+
+/// The question before a conversation goes back alone.
+pub fn conversation_question(planned: &PlannedConversation) -> String {
+    let notes = planned.notes.iter().map(|note| format!(" {note}"));
+    format!(
+        "Make this conversation? {}. The files stay as they are.{}",
+        planned.line,
+        notes.collect::<String>()
+    )
+}
+
+/// The way to continue a conversation that was made.
+pub fn continue_with(made: &PlannedConversation) -> String {
+    let (Some(argv), Some(cwd)) = (&made.argv, &made.cwd) else {
+        return String::new();
+    };
+    let words: Vec<_> = argv.iter().map(|word| shell_word(word)).collect();
+    let place = cwd.plain().unwrap_or_default();
+    format!(
+        " Continue with: cd {} && {}",
+        shell_word(place),
+        words.join(" ")
+    )
 }

@@ -52,6 +52,16 @@ pub fn scope(typed: &str) -> String {
     format!("scope: `{typed}` is none of code, conversation, both")
 }
 
+pub const NOTHING_BEFORE: &str = "nothing comes before this turn in its conversation";
+
+pub fn fork_scope(typed: &str) -> String {
+    format!("scope: `{typed}` is neither code nor both")
+}
+
+pub fn part(typed: &str) -> String {
+    format!("part: `{typed}` is neither from nor up_to")
+}
+
 pub fn uncertain(typed: &str) -> String {
     format!("uncertain: `{typed}` is neither keep nor take")
 }

@@ -189,7 +189,7 @@ fn a_held_run_is_read_and_not_changed() {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// The run's own Python environment, which the first start of Python makes, is no change of a step.
+/// The run's own Python environment, which the first start of Python makes, is not a change of a step.
 #[test]
 fn the_own_python_of_a_run_is_no_change() {
     let world = workflow(&job(

@@ -96,6 +96,18 @@ impl Conversations for ClaudeConversations {
         Ok(cut::prompts_told(&chain, &rows))
     }
 
+    fn summarizer(&self) -> &'static [&'static str] {
+        &[
+            SPEC.program,
+            "-p",
+            "--no-session-persistence",
+            "--tools",
+            "",
+            "--settings",
+            r#"{"disableAllHooks":true}"#,
+        ]
+    }
+
     fn opening(&self, made: &Made, prompt: &str) -> CommandLine {
         let mut argv = vec![SPEC.program.to_owned()];
         if let Some(session) = &made.session {

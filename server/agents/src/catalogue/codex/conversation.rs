@@ -100,6 +100,20 @@ impl Conversations for CodexConversations {
         Ok(prompts_told(&read(record)?.turns))
     }
 
+    fn summarizer(&self) -> &'static [&'static str] {
+        &[
+            SPEC.program,
+            "exec",
+            "--ephemeral",
+            "--disable",
+            "hooks",
+            "--sandbox",
+            "read-only",
+            "--skip-git-repo-check",
+            "-",
+        ]
+    }
+
     fn opening(&self, made: &Made, _prompt: &str) -> CommandLine {
         // a prompt on its command line is sent at once
         let mut argv = vec![SPEC.program.to_owned()];

@@ -286,7 +286,7 @@ fn a_switch_keeps_unsaved_text_on_the_branch_that_is_left() {
     let start = s.engine.history().resolve("t1").expect("a turn");
     s.engine
         .forks_mut()
-        .create_branch("other", start, None)
+        .create_branch(&BranchStart::new("other", start))
         .expect("forked");
     let goal = Goal::Switch {
         branch: "other".into(),

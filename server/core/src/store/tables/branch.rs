@@ -170,7 +170,8 @@ pub(crate) fn delete_unused(conn: &Connection, id: Option<BranchId>) -> Result<(
         "DELETE FROM branch WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM node WHERE branch = ?1)
            AND NOT EXISTS (SELECT 1 FROM branch WHERE parent = ?1)
            AND NOT EXISTS (SELECT 1 FROM root WHERE branch = ?1 OR was = ?1)
-           AND NOT EXISTS (SELECT 1 FROM operation WHERE branch = ?1 OR to_branch = ?1)";
+           AND NOT EXISTS (SELECT 1 FROM operation WHERE branch = ?1 OR to_branch = ?1)
+           AND NOT EXISTS (SELECT 1 FROM conversation WHERE branch = ?1)";
     execute(conn, sql, [id])?;
     Ok(())
 }

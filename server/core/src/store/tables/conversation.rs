@@ -5,22 +5,32 @@ use rusqlite::{Connection, Row, params};
 use super::damage::stored_as;
 use super::query::Table;
 use crate::error::Result;
-use crate::model::{ConversationId, NodeId, OpId, SessionId, TurnId};
+use crate::model::{BranchId, ConversationId, NodeId, OpId, SessionId, TurnId};
 use crate::store::now;
 
 const CONVERSATION: Table = Table("conversation");
 
 /// Columns of a row, as `read` takes them.
-const COLUMNS: &str = "id, turn, how, native, place, hash, command, process, operation, used";
+const COLUMNS: &str =
+    "id, turn, how, native, place, hash, command, process, operation, used, branch, summary";
 
 /// The command that asked for a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConversationHow {
     Rewind,
     Fork,
+    /// All before the turn, then a summary of the rest.
+    SummaryOfRest,
+    /// A summary of all before the turn, then the turn and the rest.
+    SummaryOfStart,
 }
 
-stored_as!(ConversationHow as i64, "way of a conversation", { Rewind = 0, Fork = 1 });
+stored_as!(ConversationHow as i64, "way of a conversation", {
+    Rewind = 0,
+    Fork = 1,
+    SummaryOfRest = 2,
+    SummaryOfStart = 3,
+});
 
 /// A conversation that is about to be made.
 #[derive(Clone, Debug)]
@@ -36,6 +46,8 @@ pub struct ConversationNote<'a> {
     pub command: &'a str,
     /// The process that makes it.
     pub process: &'a str,
+    /// The text in place of a part.
+    pub summary: Option<&'a str>,
 }
 
 /// A conversation.
@@ -57,12 +69,17 @@ pub struct Conversation {
     pub operation: Option<OpId>,
     /// The time of its first event, in microseconds since 1970.
     pub used: Option<i64>,
+    /// The branch that was created with it.
+    pub branch: Option<BranchId>,
+    /// The text in place of a part.
+    pub summary: Option<String>,
 }
 
 pub(crate) fn insert(conn: &Connection, new: &ConversationNote<'_>) -> Result<ConversationId> {
     let (place, hash) = new.file.unzip();
     conn.prepare_cached(
-        "INSERT INTO conversation (turn, how, native, place, hash, command, process, created) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
+        "INSERT INTO conversation (turn, how, native, place, hash, command, process, created, summary)
+           VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)",
     )?
     .execute(params![
         new.turn,
@@ -72,7 +89,8 @@ pub(crate) fn insert(conn: &Connection, new: &ConversationNote<'_>) -> Result<Co
         hash,
         new.command,
         new.process,
-        now()
+        now(),
+        new.summary
     ])?;
     Ok(ConversationId(conn.last_insert_rowid()))
 }
@@ -95,6 +113,13 @@ pub(crate) fn finish(conn: &Connection, id: ConversationId, operation: Option<Op
         "UPDATE conversation SET process = NULL, operation = COALESCE(?2, operation) WHERE id = ?1",
     )?
     .execute(params![id, operation])?;
+    Ok(())
+}
+
+/// The conversation is whole from now on, with the branch that was created with it.
+pub(crate) fn join_branch(conn: &Connection, id: ConversationId, branch: BranchId) -> Result<()> {
+    conn.prepare_cached("UPDATE conversation SET process = NULL, branch = ?2 WHERE id = ?1")?
+        .execute(params![id, branch])?;
     Ok(())
 }
 
@@ -187,6 +212,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Conversation> {
         process: row.get(7)?,
         operation: row.get(8)?,
         used: row.get(9)?,
+        branch: row.get(10)?,
+        summary: row.get(11)?,
     })
 }
 

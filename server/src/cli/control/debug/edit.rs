@@ -1,12 +1,12 @@
 //! The input of a held call in the user's editor.
 
 use backstitch_control::Pause;
-use backstitch_core::launch;
 use serde_json::Value;
 
 use super::debugger::{Debugger, Next};
 use crate::cli::control_context::CLIENT;
 use crate::control::{acts, shown};
+use crate::terminal::editor;
 use crate::terminal::error::{CliError, CliResult};
 
 impl Debugger<'_> {
@@ -29,9 +29,6 @@ impl Debugger<'_> {
 
     /// Has the user edit the input as JSON. A text that is not taken is kept for the next edit.
     fn edit(&mut self, pause: &Pause) -> CliResult<()> {
-        let failed = |what: &str, error: &dyn std::fmt::Display| {
-            CliError::failed(format!("{what}: {error}"))
-        };
         if !self.typed.is_terminal() {
             let hint = format!(
                 "`backstitch resume {} --input FILE` continues with another input",
@@ -46,33 +43,17 @@ impl Debugger<'_> {
             Some((_, text)) => text.clone(),
             None => serde_json::to_string_pretty(&input).unwrap_or_default() + "\n",
         };
-        let file = tempfile::Builder::new()
-            .prefix("backstitch-input-")
-            .suffix(".json")
-            .tempfile()
-            .map_err(|error| failed("a file for the input", &error))?;
-        std::fs::write(file.path(), &begun)
-            .map_err(|error| failed("a file for the input", &error))?;
-        let editor = std::env::var("VISUAL")
-            .or_else(|_| std::env::var("EDITOR"))
-            .unwrap_or_else(|_| "vi".to_owned());
-        let status = launch::shell(&format!("{editor} \"$1\""))
-            .arg("sh")
-            .arg(file.path())
-            .status()
-            .map_err(|error| failed(&editor, &error))?;
-        let bytes =
-            std::fs::read(file.path()).map_err(|error| failed("the changed input", &error))?;
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let taken = if status.success() {
-            serde_json::from_slice(&bytes)
+        let edited = editor::edit(("backstitch-input-", ".json"), &begun)?;
+        let text = String::from_utf8_lossy(&edited.bytes).into_owned();
+        let taken = if edited.is_taken {
+            serde_json::from_slice(&edited.bytes)
                 .map_err(|error| CliError::usage(format!("the changed input is not JSON: {error}")))
                 .and_then(|input: Value| {
                     acts::set_input(&self.control, pause, Some(input), CLIENT)?;
                     Ok(())
                 })
         } else {
-            Err(CliError::failed(format!("{editor} failed")))
+            Err(CliError::failed(format!("{} failed", edited.editor)))
         };
         let Err(error) = taken else {
             self.rejected = None;
