@@ -186,7 +186,9 @@ fn stack(client: &mut DapClient) -> Result<bool> {
 
 /// The reference of the variables of the environment.
 fn scope(client: &mut DapClient) -> Result<Value> {
-    let answer = client.ask("scopes", &json!({"frameId": 1}))?;
+    let frames = client.ask("stackTrace", &json!({"threadId": 1}))?;
+    let frame = &frames["body"]["stackFrames"][0]["id"];
+    let answer = client.ask("scopes", &json!({ "frameId": frame }))?;
     let scopes = answer["body"]["scopes"].as_array().context("scopes")?;
     let github = scopes.iter().find(|scope| scope["name"] == "github");
     Ok(github.context("a scope")?["variablesReference"].clone())

@@ -17,6 +17,7 @@
 //! - `--edits N` is the number of changes of the long document in which a user types (1000). An editor requests its lenses. 0
 //!   leaves it out.
 //! - `--steps N` is the number of steps of the job of a workflow that is run (20); 0 leaves it out.
+//! - `--no-back` leaves jobs that step back in a tree of 30,000 files out; they take most of the time.
 //! - `--no-repl` leaves the REPL of a Python program out.
 //! - `--day` simulates a working day on each tree: 300 steps, 40 of them shell commands, 20 rewinds, an editor open.
 //! - `--json` prints the rows as one JSON document.
@@ -78,6 +79,7 @@ struct Options {
     versions: usize,
     edits: usize,
     steps: u16,
+    back: bool,
     repl: bool,
     day: bool,
     json: bool,
@@ -94,6 +96,7 @@ impl Options {
             versions: 500,
             edits: 1000,
             steps: 20,
+            back: true,
             repl: true,
             day: false,
             json: false,
@@ -114,11 +117,12 @@ impl Options {
                 "--versions" => read.versions = value()?.parse()?,
                 "--edits" => read.edits = value()?.parse()?,
                 "--steps" => read.steps = value()?.parse()?,
+                "--no-back" => read.back = false,
                 "--no-repl" => read.repl = false,
                 "--day" => read.day = true,
                 "--json" => read.json = true,
                 _ => bail!(
-                    "{arg}: --tree DIR, --size NAME, --runs N, --checkpoints N, --timeline N, --versions N, --edits N, --steps N, --no-repl, --day or --json"
+                    "{arg}: --tree DIR, --size NAME, --runs N, --checkpoints N, --timeline N, --versions N, --edits N, --steps N, --no-back, --no-repl, --day or --json"
                 ),
             }
         }
@@ -175,7 +179,9 @@ fn main() -> Result<()> {
     }
     if options.steps > 0 {
         jobs::measure(&mut report, &programs, options.steps, options.runs)?;
-        job_back::measure(&mut report, &programs, options.runs)?;
+        if options.back {
+            job_back::measure(&mut report, &programs, options.runs)?;
+        }
         debug_adapter::measure(&mut report, &programs, options.runs)?;
     }
     let load = [before, load()];

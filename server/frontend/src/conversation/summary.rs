@@ -14,7 +14,7 @@ use super::read::ReadConversation;
 use crate::terminal::error::{CliError, CliResult};
 
 /// Time for a summary.
-const TIME: Duration = Duration::from_secs(120);
+const TIME: Duration = Duration::from_mins(2);
 
 /// Time for the last words of a command that has ended.
 const ERRORS_TIME: Duration = Duration::from_secs(1);

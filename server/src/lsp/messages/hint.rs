@@ -155,6 +155,11 @@ fn list(listed: Listed) -> String {
     }
 }
 
+/// A hint in the words of the terminal, whose options are fields here.
+pub fn of_terminal(hint: &str) -> String {
+    hint.replace("--scope code", "scope `code`")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,9 +215,4 @@ mod tests {
         let terminal = text(&Hint::Terminal("`backstitch verify` says more".into()));
         assert_eq!(terminal, "in a terminal: `backstitch verify` says more");
     }
-}
-
-/// A hint in the words of the terminal, whose options are fields here.
-pub fn of_terminal(hint: &str) -> String {
-    hint.replace("--scope code", "scope `code`")
 }
