@@ -17,6 +17,7 @@ mod machine;
 pub mod own_tools;
 pub mod patch_headers;
 pub mod program;
+mod row_chain;
 pub mod settings_file;
 mod settings_plan;
 mod spec;

@@ -1,30 +1,42 @@
 //! Conversations of Claude Code: a record is a file of rows, chained by `uuid` and `parentUuid`. A new session is a new file
-//! beside it with the rows of the chain. `--resume-session-at` is not used: in a terminal the agent ignores it without a word.
+//! beside it with the rows of the chain (`row_chain`). `--resume-session-at` is not used: in a terminal the agent ignores it without a word.
 
-mod chain;
 mod content;
-mod cut;
-mod file;
-mod folders;
 mod messages;
-mod plan;
-mod rewrite;
 mod rows;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
 
 use super::spec::SPEC;
 use crate::conversations::{
-    Anchor, CommandLine, Conversations, CutRequest, Excerpts, Made, NewConversation, PlainMessage,
+    CommandLine, Conversations, CutRequest, Excerpts, Made, NewConversation, PlainMessage,
     RecordCandidate, RecordPart, RecordPlace, RecordSource, RecordedPrompt, Refused, ToldTurn,
-    Unreadable,
+    Unreadable, new_id,
 };
-use chain::Chain;
+use crate::row_chain::{self, LinkedRow, RowFormat, RowIds, RowKind};
+use content::MessageContent;
 
 /// First version that takes `--prefill`. It stands in no help, and an unknown option ends the program.
 const PREFILL_SINCE: [u32; 3] = [2, 1, 330];
+
+/// Attachments that describe the session to the model: its system prompt, tools, model and surroundings. The newest of each
+/// kind is kept with a summary of the rows before it, as the agent does after its own summaries.
+const STANDING: [&str; 9] = [
+    "environment",
+    "model",
+    "deferred_tools_delta",
+    "agent_listing_delta",
+    "skill_listing",
+    "session_context",
+    "date",
+    "remote_session_change",
+    "prompt_snapshot",
+];
 
 #[derive(Clone, Copy, Debug)]
 pub struct ClaudeConversations;
@@ -47,53 +59,19 @@ impl Conversations for ClaudeConversations {
     }
 
     fn turns(&self, record: &[u8]) -> Result<Vec<RecordedPrompt>, Unreadable> {
-        let chain = read(record)?;
-        let places = chain.prompts();
-        // a fork gives the rows that it copies the id of its first prompt: the last one is meant
-        let mut last = std::collections::HashMap::new();
-        for place in &places {
-            if let Some(id) = chain.rows[place.row].prompt_id {
-                let newest = last.entry(id).or_insert(place.row);
-                *newest = place.row.max(*newest);
-            }
-        }
-        let turns = places.iter().map(|place| {
-            let row = &chain.rows[place.row];
-            let native = row.prompt_id.filter(|id| last.get(id) == Some(&place.row));
-            let time = row
-                .timestamp
-                .and_then(|time| time.parse::<jiff::Timestamp>().ok());
-            RecordedPrompt {
-                anchor: Anchor {
-                    row: row.id.to_owned(),
-                    native: native.map(str::to_owned),
-                },
-                text: messages::text(row),
-                time: time.map(jiff::Timestamp::as_microsecond),
-                branch: place.branch,
-                before: place.before,
-            }
-        });
-        Ok(turns.collect())
+        row_chain::turns(&ClaudeRows, record)
     }
 
     fn messages(&self, record: &[u8], part: &RecordPart) -> Result<Vec<PlainMessage>, Refused> {
-        let chain = read(record)?;
-        let rows = cut::rows_of(&chain, part)?;
-        let rows = rows.into_iter().map(|row| &chain.rows[row]);
-        Ok(rows.filter_map(messages::plain).collect())
+        row_chain::messages(&ClaudeRows, record, part)
     }
 
     fn cut(&self, record: &[u8], request: &CutRequest<'_>) -> Result<NewConversation, Refused> {
-        cut::cut(&read(record)?, record, request)
+        row_chain::cut(&ClaudeRows, record, request)
     }
 
     fn tells(&self, record: &[u8]) -> Result<Vec<ToldTurn>, Unreadable> {
-        let chain = read(record)?;
-        let Some(Ok(rows)) = chain.leaf().map(|leaf| chain.context(leaf)) else {
-            return Ok(Vec::new());
-        };
-        Ok(cut::prompts_told(&chain, &rows))
+        row_chain::tells(&ClaudeRows, record)
     }
 
     fn summarizer(&self) -> &'static [&'static str] {
@@ -142,12 +120,63 @@ fn projects(place: &RecordPlace, record: Option<&Path>) -> Option<PathBuf> {
     beside.or_else(reported).or_else(own)
 }
 
-fn read(record: &[u8]) -> Result<Chain<'_>, Unreadable> {
-    let rows = rows::read(record);
-    if !rows.iter().any(|row| row.is_prompt || row.is_summary) {
-        return Err(Unreadable::NoPrompts { agent: SPEC.title });
+#[derive(Debug)]
+struct ClaudeRows;
+
+impl RowFormat for ClaudeRows {
+    fn agent(&self) -> &'static str {
+        SPEC.title
     }
-    Ok(Chain { rows })
+
+    fn read<'a>(&self, record: &'a [u8]) -> Vec<LinkedRow<'a>> {
+        rows::read(record)
+    }
+
+    fn text(&self, row: &LinkedRow<'_>) -> String {
+        messages::text(row)
+    }
+
+    fn plain(&self, row: &LinkedRow<'_>) -> Option<PlainMessage> {
+        messages::plain(row)
+    }
+
+    fn tokens(&self, row: &LinkedRow<'_>) -> Option<u64> {
+        messages::tokens(row)
+    }
+
+    fn ids(&self, row: &LinkedRow<'_>) -> RowIds {
+        let content = row.message.and_then(MessageContent::read);
+        let content = content.as_ref();
+        RowIds {
+            message: messages::message_id(row).map(str::to_owned),
+            calls: content.map_or_else(Vec::new, |content| {
+                content.calls().map(str::to_owned).collect()
+            }),
+            results: content.map_or_else(Vec::new, |content| {
+                content.results().map(str::to_owned).collect()
+            }),
+        }
+    }
+
+    fn standing<'a>(&self, row: &LinkedRow<'a>) -> Option<Cow<'a, str>> {
+        let attachment = row.extra.filter(|_| row.kind == RowKind::Attachment)?;
+        messages::attachment_kind(attachment).filter(|kind| STANDING.contains(&&**kind))
+    }
+
+    fn projects(&self, place: &RecordPlace, record: Option<&Path>) -> Option<PathBuf> {
+        projects(place, record)
+    }
+
+    fn summary(&self, session: &str, text: &str) -> Value {
+        json!({
+            "isSidechain": false, "message": {"role": "user", "content": text},
+            "isCompactSummary": true, "promptId": new_id(session, 2),
+        })
+    }
+
+    fn title_row(&self, session: &str, title: &str) -> Option<Value> {
+        Some(json!({"type": "custom-title", "customTitle": title, "sessionId": session}))
+    }
 }
 
 fn version_of(text: &str) -> Option<[u32; 3]> {

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::content::{MessageBlock, MessageContent};
-use super::rows::{LinkedRow, RowKind};
 use crate::conversations::{Excerpts, MessageAuthor, PlainCall, PlainMessage};
+use crate::row_chain::{LinkedRow, RowKind};
 
 #[derive(Default, Deserialize)]
 struct MessageHead<'a> {

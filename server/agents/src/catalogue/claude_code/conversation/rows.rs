@@ -1,5 +1,4 @@
-//! Rows of a record, in the order of the file: their places in the chain, and what else a cut needs. The text of a row stays in
-//! the record. Only the needed fields are parsed, since a record has 50 MB and more.
+//! Rows of Claude Code. Only the needed fields are parsed.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -7,6 +6,8 @@ use std::ops::Range;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
+
+use crate::row_chain::{LinkedRow, NamedParent, Parent, RowKind, RowLinks, link};
 
 /// Beginnings of user rows that no person sent: the agent wrote them. Only needed where the row does not say its source.
 const NOT_PROMPTS: [&str; 6] = [
@@ -17,49 +18,6 @@ const NOT_PROMPTS: [&str; 6] = [
     "<bash-",
     "Caveat: The messages below",
 ];
-
-/// The kinds of row that the model's request is made of. All others are left out of a new conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowKind {
-    User,
-    Assistant,
-    Attachment,
-    System,
-    /// A row with a place in the chain, but not kept.
-    Other,
-}
-
-/// A row with a place in the chain.
-#[derive(Debug)]
-pub struct LinkedRow<'a> {
-    /// The line in the record, without its end.
-    pub range: Range<usize>,
-    pub kind: RowKind,
-    pub id: &'a str,
-    /// Number of the row that is named as parent.
-    pub parent: Parent,
-    /// Number of the row before it in the history, where the chain begins anew: the end of what a compaction kept or replaced.
-    pub earlier: Option<usize>,
-    /// Numbers of the rows that a compaction kept, behind that of the row after which the agent puts them.
-    pub preserved: Option<(usize, Vec<usize>)>,
-    pub is_prompt: bool,
-    pub is_summary: bool,
-    pub prompt_id: Option<&'a str>,
-    pub timestamp: Option<&'a str>,
-    pub version: Option<&'a str>,
-    pub message: Option<&'a RawValue>,
-    pub attachment: Option<&'a RawValue>,
-    /// Another row with the same id has another text.
-    pub is_contradicted: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parent {
-    None,
-    Row(usize),
-    /// The record has no such row, or the row names none.
-    Missing,
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -89,17 +47,6 @@ struct RawRow<'a> {
     compact_metadata: Option<&'a RawValue>,
 }
 
-/// The parent that a row names. A row that names none is not the same as one that says that it has none.
-#[derive(Default, Deserialize)]
-#[serde(untagged)]
-enum NamedParent<'a> {
-    Id(&'a str),
-    Null(()),
-    #[default]
-    #[serde(skip)]
-    Unnamed,
-}
-
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CompactMetadata<'a> {
@@ -117,60 +64,19 @@ struct Preserved<'a> {
     all_uuids: Vec<&'a str>,
 }
 
-/// Returns the lines of a record, as ranges without their ends. A last line without its end is being written: it is left out.
-pub fn lines(record: &[u8]) -> impl Iterator<Item = Range<usize>> {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let length = record[at..].iter().position(|byte| *byte == b'\n')?;
-        let line = at..at + length;
-        at += length + 1;
-        Some(line)
-    })
-}
-
-/// Reads the rows with a place in the main chain. Other lines, and lines that are damaged, are left out: a row whose parent was on
-/// one of these has [`Parent::Missing`].
+/// Reads the rows with a place in the main chain.
 pub fn read(record: &[u8]) -> Vec<LinkedRow<'_>> {
-    let mut rows = Vec::new();
-    let mut links = Vec::new();
-    let mut numbers: HashMap<&str, usize> = HashMap::new();
-    for range in lines(record) {
-        let Ok(line) = std::str::from_utf8(&record[range.clone()]) else {
-            continue;
+    let (mut rows, numbers) = link(record, |range, line| {
+        let mut raw = serde_json::from_str::<RawRow<'_>>(line).ok()?;
+        let id = raw.uuid.filter(|_| !raw.is_sidechain)?;
+        let links = RowLinks {
+            parent: std::mem::take(&mut raw.parent_uuid),
+            logical_parent: raw.logical_parent_uuid,
         };
-        // most rows without a place in the chain are long: do not parse them
-        if !line.contains("\"uuid\"") {
-            continue;
-        }
-        let Ok(mut raw) = serde_json::from_str::<RawRow<'_>>(line) else {
-            continue;
-        };
-        let Some(id) = raw.uuid.filter(|_| !raw.is_sidechain) else {
-            continue;
-        };
-        if let Some(number) = numbers.get(id) {
-            let first: &mut LinkedRow<'_> = &mut rows[*number];
-            first.is_contradicted |= record[first.range.clone()] != record[range];
-            continue;
-        }
-        numbers.insert(id, rows.len());
-        links.push((
-            std::mem::take(&mut raw.parent_uuid),
-            raw.logical_parent_uuid,
-            raw.compact_metadata,
-        ));
-        rows.push(row(range, id, &raw));
-    }
-    for (row, (parent, logical, compaction)) in rows.iter_mut().zip(links) {
-        row.parent = match parent {
-            NamedParent::Null(()) => Parent::None,
-            NamedParent::Id(id) => numbers
-                .get(id)
-                .map_or(Parent::Missing, |at| Parent::Row(*at)),
-            NamedParent::Unnamed => Parent::Missing,
-        };
-        row.earlier = logical.and_then(|id| numbers.get(id).copied());
-        match compaction.map(|raw| preserved(raw, &numbers)) {
+        Some((row(range, id, &raw), links))
+    });
+    for row in &mut rows {
+        match row.compaction.map(|raw| preserved(raw, &numbers)) {
             Some(Ok(Some(kept))) => {
                 row.earlier = kept.1.last().copied().or(row.earlier);
                 row.preserved = Some(kept);
@@ -210,11 +116,13 @@ fn row<'a>(range: Range<usize>, id: &'a str, raw: &RawRow<'a>) -> LinkedRow<'a> 
         preserved: None,
         is_prompt,
         is_summary,
+        replaces_earlier: false,
         prompt_id: raw.prompt_id,
         timestamp: raw.timestamp,
         version: raw.version,
         message: raw.message,
-        attachment: raw.attachment,
+        extra: raw.attachment,
+        compaction: raw.compact_metadata,
         is_contradicted: false,
     }
 }

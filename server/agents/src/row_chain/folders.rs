@@ -1,4 +1,4 @@
-//! Names of the folders in which Claude Code keeps the conversations of a working directory.
+//! Names of the folders in which Claude Code and Qwen Code keep the conversations of a working directory.
 
 use std::path::Path;
 

@@ -3,14 +3,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::content::MessageContent;
-use super::messages::message_id;
+use super::format::RowFormat;
 use super::rows::{LinkedRow, Parent, RowKind};
 use crate::conversations::Refused;
 
 /// Rows of a record with their branches.
 #[derive(Debug)]
 pub struct Chain<'a> {
+    pub format: &'static dyn RowFormat,
     pub rows: Vec<LinkedRow<'a>>,
 }
 
@@ -174,8 +174,9 @@ impl<'a> Chain<'a> {
         let mut calls = HashSet::new();
         let is_assistant = |row: &usize| self.rows[*row].kind == RowKind::Assistant;
         for row in order.iter().copied().filter(is_assistant) {
-            messages.extend(message_id(&self.rows[row]));
-            self.add_calls(row, &mut calls);
+            let ids = self.format.ids(&self.rows[row]);
+            messages.extend(ids.message);
+            calls.extend(ids.calls);
         }
         let mut extra: Vec<(usize, usize)> = Vec::new();
         for (number, row) in self.rows.iter().enumerate() {
@@ -188,17 +189,23 @@ impl<'a> Chain<'a> {
             if on_chain.contains(&number) || row.is_contradicted {
                 continue;
             }
-            let is_part = match row.kind {
-                RowKind::Assistant => message_id(row).is_some_and(|id| messages.contains(id)),
-                RowKind::User if !row.is_prompt => row
-                    .message
-                    .and_then(MessageContent::read)
-                    .is_some_and(|content| content.results().any(|id| calls.contains(id))),
-                _ => false,
+            let is_candidate = match row.kind {
+                RowKind::Assistant => true,
+                RowKind::User => !row.is_prompt,
+                RowKind::Attachment | RowKind::System | RowKind::Other => false,
+            };
+            if !is_candidate {
+                continue;
+            }
+            let ids = self.format.ids(row);
+            let is_part = if row.kind == RowKind::Assistant {
+                ids.message.is_some_and(|id| messages.contains(&id))
+            } else {
+                ids.results.iter().any(|id| calls.contains(id))
             };
             if is_part {
                 if row.kind == RowKind::Assistant {
-                    self.add_calls(number, &mut calls);
+                    calls.extend(ids.calls);
                 }
                 owners.insert(number, owner);
                 extra.push((owner, number));
@@ -214,12 +221,6 @@ impl<'a> Chain<'a> {
             }
         }
         whole
-    }
-
-    fn add_calls(&self, row: usize, calls: &mut HashSet<String>) {
-        if let Some(content) = self.rows[row].message.and_then(MessageContent::read) {
-            calls.extend(content.calls().map(str::to_owned));
-        }
     }
 
     /// Returns the newest row of the branch on which a prompt is.

@@ -2,30 +2,37 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::chain::Chain;
 use super::folders::FolderName;
-use super::messages;
+use super::format::RowFormat;
 use super::plan::{CutPlan, Summary};
 use super::rewrite::{NewParent, RowChanges, append};
-use super::rows::{LinkedRow, RowKind, read};
-use super::{SPEC, projects};
+use super::rows::{LinkedRow, RowKind};
 use crate::conversations::{CutRequest, Refused, SessionCut, new_id, rfc3339, title};
 
 /// Fields of the summary's row that are those of the prompt's row.
 const SHARED: [&str; 5] = ["userType", "entrypoint", "cwd", "version", "gitBranch"];
 
 /// Returns the path of the new file.
-pub fn path(request: &CutRequest<'_>) -> Result<PathBuf, Refused> {
-    let no_place = || Refused::NoPlace { agent: SPEC.title };
-    let projects = projects(request.place, request.record).ok_or_else(no_place)?;
+pub fn path(format: &dyn RowFormat, request: &CutRequest<'_>) -> Result<PathBuf, Refused> {
+    let no_place = || Refused::NoPlace {
+        agent: format.agent(),
+    };
+    let projects = format
+        .projects(request.place, request.record)
+        .ok_or_else(no_place)?;
     let known = [request.record, request.place.transcript.as_deref()];
     let own = known.into_iter().flatten().find_map(Path::parent);
     let own = || own.map(Path::to_owned);
     let named = |directory: &Path| {
         let name = FolderName::of(directory).choose(request.folders)?;
-        Some(projects.join(name))
+        let folder = projects.join(name);
+        Some(match format.inner_folder() {
+            Some(inner) => folder.join(inner),
+            None => folder,
+        })
     };
     let folder = match request.into {
         // a resume finds a session in any folder
@@ -78,9 +85,10 @@ pub fn write(
     if matches!(plan.summary, Summary::Last(_)) {
         summary(&mut bytes);
     }
-    let name = title(request.cut, &messages::text(&chain.rows[prompt]));
-    let name = json!({"type": "custom-title", "customTitle": name, "sessionId": request.session});
-    bytes.extend(format!("{name}\n").into_bytes());
+    let name = title(request.cut, &chain.format.text(&chain.rows[prompt]));
+    if let Some(row) = chain.format.title_row(request.session, &name) {
+        bytes.extend(format!("{row}\n").into_bytes());
+    }
     Ok(bytes)
 }
 
@@ -129,12 +137,11 @@ fn summary_row(
         SessionCut::SummaryOfRest(_, text) | SessionCut::SummaryOfStart(_, text) => text.as_str(),
         SessionCut::Before(_) => "",
     };
-    let mut row = json!({
-        "parentUuid": parent, "isSidechain": false, "type": "user",
-        "message": {"role": "user", "content": text},
-        "isCompactSummary": true,
-        "promptId": new_id(request.session, 2), "uuid": new_id(request.session, 1), "timestamp": now,
-    });
+    let mut row = chain.format.summary(request.session, text);
+    row["parentUuid"] = parent.into();
+    row["type"] = "user".into();
+    row["uuid"] = new_id(request.session, 1).into();
+    row["timestamp"] = now.into();
     let like: Map<String, Value> = serde_json::from_str(like).unwrap_or_default();
     for field in SHARED {
         if let Some(value) = like.get(field) {
@@ -155,7 +162,10 @@ pub fn check(
     request: &CutRequest<'_>,
     bytes: &[u8],
 ) -> Result<(), Refused> {
-    let new = Chain { rows: read(bytes) };
+    let new = Chain {
+        format: chain.format,
+        rows: chain.format.read(bytes),
+    };
     let summary = new_id(request.session, 1);
     let shown = plan.shown.iter().map(|row| chain.rows[*row].id);
     let first = (plan.summary == Summary::First).then_some(summary.as_str());

@@ -4,26 +4,11 @@ use std::collections::HashSet;
 
 use super::chain::Chain;
 use super::file;
-use super::messages;
 use super::plan::{CutPlan, Summary};
 use super::rows::{Parent, RowKind};
 use crate::conversations::{
     Anchor, CutRequest, NewConversation, Placement, RecordPart, Refused, SessionCut, ToldTurn,
 };
-
-/// Attachments that describe the session to the model: its system prompt, tools, model and surroundings. The newest of each
-/// kind is kept with a summary of the rows before it, as the agent does after its own summaries.
-const STANDING: [&str; 9] = [
-    "environment",
-    "model",
-    "deferred_tools_delta",
-    "agent_listing_delta",
-    "skill_listing",
-    "session_context",
-    "date",
-    "remote_session_change",
-    "prompt_snapshot",
-];
 
 pub fn cut(
     chain: &Chain<'_>,
@@ -42,12 +27,12 @@ pub fn cut(
         tells,
         basis: kept.clone().map(|row| row.range.clone()).collect(),
         version: newest.find_map(|row| row.version.map(str::to_owned)),
-        tokens: kept.rev().find_map(messages::tokens),
+        tokens: kept.rev().find_map(|row| chain.format.tokens(row)),
     };
     let is_message =
         |row: &usize| matches!(chain.rows[*row].kind, RowKind::User | RowKind::Assistant);
     if plan.summary != Summary::None || plan.shown.iter().any(is_message) {
-        let path = file::path(request)?;
+        let path = file::path(chain.format, request)?;
         let bytes = file::write(record, chain, &plan, request, prompt)?;
         file::check(chain, &plan, request, &bytes)?;
         new.placement = Placement::File { path, bytes };
@@ -113,11 +98,11 @@ fn plan(chain: &Chain<'_>, cut: &SessionCut, prompt: usize) -> Result<CutPlan, R
             rest.retain(|row| !start.contains(row) && chain.rows[*row].kind != RowKind::Other);
             let is_compaction = |row: &usize| {
                 let row = &chain.rows[*row];
-                row.is_summary || row.earlier.is_some()
+                row.is_summary || row.replaces_earlier || row.earlier.is_some()
             };
             if rest.first() != Some(&prompt) || rest.iter().any(is_compaction) {
                 return Err(Refused::Compacted {
-                    text: messages::text(&chain.rows[prompt]),
+                    text: chain.format.text(&chain.rows[prompt]),
                 });
             }
             let standing = standing(chain, &plan.shown);
@@ -139,30 +124,34 @@ fn has_text(summary: &str) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Returns the newest attachment of each standing kind among the rows that a summary replaces.
+/// Returns the newest row of each standing kind among the rows that a summary replaces.
 fn standing(chain: &Chain<'_>, replaced: &[usize]) -> Vec<usize> {
     let mut kinds = HashSet::new();
-    let attachments = replaced.iter().rev().copied();
-    let attachments = attachments.filter(|row| chain.rows[*row].kind == RowKind::Attachment);
-    let mut rows: Vec<usize> = attachments
+    let newest = replaced.iter().rev().copied();
+    let mut rows: Vec<usize> = newest
         .filter(|row| {
-            let kind = chain.rows[*row]
-                .attachment
-                .and_then(messages::attachment_kind);
-            kind.is_some_and(|kind| STANDING.contains(&&*kind) && kinds.insert(kind))
+            let kind = chain.format.standing(&chain.rows[*row]);
+            kind.is_some_and(|kind| kinds.insert(kind))
         })
         .collect();
     rows.reverse();
     rows
 }
 
-/// Returns the prompts among rows.
+/// Returns the rows among these that the model is shown: those from the newest compaction on that stands for all before it.
+fn shown<'r>(chain: &Chain<'_>, rows: &'r [usize]) -> &'r [usize] {
+    let replaces = |row: &usize| chain.rows[*row].replaces_earlier;
+    let from = rows.iter().rposition(replaces).unwrap_or_default();
+    &rows[from..]
+}
+
+/// Returns the prompts among rows that the model is shown.
 pub fn prompts_told(chain: &Chain<'_>, rows: &[usize]) -> Vec<ToldTurn> {
-    let rows = rows.iter().map(|row| &chain.rows[*row]);
+    let rows = shown(chain, rows).iter().map(|row| &chain.rows[*row]);
     let prompts = rows.filter(|row| row.is_prompt);
     let told = prompts.map(|row| ToldTurn {
         row: row.id.to_owned(),
-        text: messages::text(row),
+        text: chain.format.text(row),
     });
     told.collect()
 }
@@ -175,11 +164,14 @@ pub fn rows_of(chain: &Chain<'_>, part: &RecordPart) -> Result<Vec<usize>, Refus
             return Ok(leaf.map_or_else(Vec::new, |leaf| chain.whole_history(leaf)));
         }
         RecordPart::Shown => {
-            return chain
-                .leaf()
-                .map_or(Ok(Vec::new()), |leaf| chain.context(leaf));
+            let leaf = chain.leaf();
+            let rows = leaf.map_or(Ok(Vec::new()), |leaf| chain.context(leaf))?;
+            return Ok(shown(chain, &rows).to_vec());
         }
-        RecordPart::Before(anchor) => return Ok(before(chain, prompt_row(chain, anchor)?)?.0),
+        RecordPart::Before(anchor) => {
+            let (rows, _) = before(chain, prompt_row(chain, anchor)?)?;
+            return Ok(shown(chain, &rows).to_vec());
+        }
         RecordPart::From(anchor) | RecordPart::Turn(anchor) => anchor,
     };
     let prompt = prompt_row(chain, anchor)?;
