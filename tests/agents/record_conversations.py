@@ -3,7 +3,7 @@
 
     record_conversations.py AGENT [--dest DEST] [NAME...]
 
-AGENT is claude or codex, installed by install.sh into DEST. Each NAME is a function below (all of them if none is named).
+AGENT is claude, codex, gemini or qwen, installed by install.sh into DEST. Each NAME is a function below (all of them if none is named).
 A record is written with other paths. Long texts of system prompts and tools are cut, since a row has its form without them.
 Needs tmux for those in which someone types, and `unshare`.
 """
@@ -68,7 +68,8 @@ class Run:
 
     def record(self):
         """The path of the newest record."""
-        places = {"claude": ".claude/projects/*/*.jsonl", "codex": ".codex/sessions/*/*/*/*.jsonl"}
+        places = {"claude": ".claude/projects/*/*.jsonl", "codex": ".codex/sessions/*/*/*/*.jsonl",
+                  "gemini": ".gemini/tmp/*/chats/*.jsonl", "qwen": ".qwen/projects/*/chats/*.jsonl"}
         return max(glob.glob(os.path.join(self.home, places[self.name])), key=os.path.getmtime)
 
     def masked(self, path):
@@ -139,7 +140,8 @@ def everyday(n):
     write = {"tool": "Write", "args": {"file_path": "{{workspace}}/t%d.txt" % n, "content": f"{n}\n"}}
     patch = {"tool": "apply_patch", "freeform": f"*** Begin Patch\n*** Add File: t{n}.txt\n+{n}\n*** End Patch\n"}
     return {"claude": [write, {"text": f"answer {n}"}],
-            "codex": [patch, {"tool": "exec_command", "args": {"cmd": "cat a.txt"}}, {"text": f"answer {n}"}]}
+            "codex": [patch, {"tool": "exec_command", "args": {"cmd": "cat a.txt"}}, {"text": f"answer {n}"}],
+            **dict.fromkeys(["gemini", "qwen"], [{"tool": "write_file", "args": write["args"]}, {"text": f"answer {n}"}])}
 
 
 def parallel_calls(n):
@@ -252,6 +254,8 @@ RECORDS = {
     "claude": {"plain": plain, "lines": lines, "fork": fork, "compaction": compaction, "system_prompt": system_prompt,
                "rewind": rewind, "kept_end": kept_end, "parallel": lambda run: run.turns(*PROMPTS[:3])},
     "codex": {"plain": plain, "lines": lines, "forked_thread": forked_thread, "compacted_thread": compacted_thread},
+    "gemini": {"plain": plain, "lines": lines},
+    "qwen": {"plain": plain, "lines": lines},
 }
 
 

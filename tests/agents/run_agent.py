@@ -150,8 +150,10 @@ class Gemini:
                 "GEMINI_TELEMETRY_ENABLED": "false", "NO_BROWSER": "1"}
 
     def command(self, r, prompt, session):
+        # a path is that of a file from which it makes a session
+        how = "--session-file" if session and session.startswith("/") else "--resume"
         return ["-m", r.model, "--approval-mode", "yolo", "--output-format", "stream-json",
-                *(["--resume", session] if session else []), "-p", prompt]
+                *([how, session] if session else []), "-p", prompt]
 
     def session(self, stdout):
         return found(stdout, "session_id")
@@ -585,7 +587,7 @@ def main():
     p.add_argument("--between", metavar="CMD", help="run by sh in the workspace before each turn but the first, with"
                    " TURN set to that turn's number: what a user does meanwhile")
     p.add_argument("--session-from", metavar="FILE", help="a turn before which this file has a JSON object with conversation.new"
-                                                         " and .cwd continues that session there")
+                                                         " and .cwd continues that session there, or one from the file that .argv ends with")
     p.add_argument("--home", help="HOME of the agent, kept afterwards (default: a new temporary folder, kept too)")
     p.add_argument("--timeout", type=float, default=120, help="seconds per turn (120)")
     p.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="for the agent and its hooks")
@@ -655,7 +657,8 @@ def main():
                 found = json.load(f)["conversation"]
             os.remove(r.session_from)
             r.workspace = found["cwd"]
-            return found["new"]
+            # an agent that makes the session itself is given a file
+            return found.get("new") or found["argv"][-1]
 
         def between(number):
             if r.between and number > 1:

@@ -47,6 +47,11 @@ pub trait Conversations: Sync {
         &[]
     }
 
+    /// True if the agent makes the session only when it opens the file of a new conversation. The agent then chooses the id.
+    fn opens_copies(&self) -> bool {
+        false
+    }
+
     /// Returns the directory whose folders [`CutRequest::folders`] lists. None: it is not asked for.
     fn folders(&self, _place: &RecordPlace, _record: Option<&Path>) -> Option<PathBuf> {
         None
@@ -267,6 +272,8 @@ pub type Pointer = &'static str;
 pub struct Made {
     /// The agent's id of the session. None: a new one begins.
     pub session: Option<String>,
+    /// File from which the agent makes the session when it is opened. The agent then chooses the id.
+    pub file: Option<PathBuf>,
     pub directory: PathBuf,
     /// Version of the agent, as its record names it.
     pub version: Option<String>,

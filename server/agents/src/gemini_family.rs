@@ -1,10 +1,14 @@
-//! The common part of Gemini CLI and of Qwen Code, which began as a copy of it: the tools, and their reports. Pure.
+//! The common part of Gemini CLI and of Qwen Code, which began as a copy of it. It has the tools, their reports, and the parts of
+//! messages. Pure.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use backstitch_core::capture::{Effect, PathReport, ToolCall, ToolReport, Wrote};
+use serde::Deserialize;
 use serde_json::Value;
 
+use super::conversations::{Excerpts, MessageAuthor, PlainCall, PlainMessage};
 use super::fields::{self, Fields, command_text};
 use super::own_tools::is_own;
 
@@ -89,4 +93,81 @@ pub fn report(call: &ToolCall, fields: &Fields<'_>) -> ToolReport {
 pub fn command(tools: &[&str], tool: &str, input: &Value) -> Option<String> {
     let is_reader = READ_ONLY_TOOLS.contains(&tool);
     command_text(input, tools.contains(&tool)).filter(|_| !is_reader)
+}
+
+/// A part of a message, as the model's interface has it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct GeminiPart<'a> {
+    #[serde(borrow)]
+    pub text: Option<Cow<'a, str>>,
+    /// The text is one of the model's thoughts.
+    pub thought: bool,
+    pub function_call: Option<CalledFunction>,
+    pub function_response: Option<FunctionResult>,
+}
+
+/// A call of a tool.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct CalledFunction {
+    pub id: String,
+    pub name: String,
+    pub args: Value,
+}
+
+/// The result of a call.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct FunctionResult {
+    pub id: String,
+    pub response: Value,
+}
+
+impl CalledFunction {
+    pub fn plain(&self) -> PlainCall {
+        let keys = ["file_path", "path", "absolute_path", "command"];
+        let target = keys.iter().find_map(|key| self.args[key].as_str());
+        PlainCall {
+            name: self.name.clone(),
+            target: target.and_then(|text| text.lines().next().map(str::to_owned)),
+        }
+    }
+}
+
+impl FunctionResult {
+    /// Returns the text that the model was shown.
+    pub fn plain(&self) -> String {
+        let output = self.response.get("output").or(self.response.get("error"));
+        let text = match output.unwrap_or(&self.response) {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        Excerpts::result(&text)
+    }
+}
+
+/// Returns the texts of parts, without the model's thoughts and what hooks have added.
+pub fn text(parts: &[GeminiPart<'_>]) -> String {
+    let parts = parts.iter().filter(|part| !part.thought);
+    let texts = parts.filter_map(|part| part.text.as_deref());
+    let own = texts.filter(|text| !text.starts_with("<hook_context>"));
+    own.collect::<Vec<&str>>().join("\n")
+}
+
+/// Returns parts as a plain message. None: they have nothing to read.
+pub fn plain(role: MessageAuthor, parts: &[GeminiPart<'_>]) -> Option<PlainMessage> {
+    let calls = parts.iter().filter_map(|part| part.function_call.as_ref());
+    let results = parts
+        .iter()
+        .filter_map(|part| part.function_response.as_ref());
+    let message = PlainMessage {
+        role,
+        text: text(parts),
+        calls: calls.map(CalledFunction::plain).collect(),
+        results: results.map(FunctionResult::plain).collect(),
+    };
+    let is_empty =
+        message.text.is_empty() && message.calls.is_empty() && message.results.is_empty();
+    (!is_empty).then_some(message)
 }

@@ -179,6 +179,33 @@ pub fn exercise_record(record: &[u8]) {
     }
 }
 
+/// Reads records that are like this one, with lines dropped, doubled, swapped and truncated.
+#[cfg(test)]
+fn exercise_mutations(record: &[u8]) {
+    let mut random: u64 = 45;
+    let mut next = |below: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        usize::try_from(random >> 1).unwrap() % below.max(1)
+    };
+    let lines = record.split_inclusive(|byte| *byte == b'\n');
+    let whole: Vec<Vec<u8>> = lines.map(<[u8]>::to_vec).collect();
+    for _ in 0..20 {
+        let mut lines = whole.clone();
+        for _ in 0..=next(4) {
+            let (at, other) = (next(lines.len()), next(lines.len()));
+            match next(4) {
+                0 => drop(lines.remove(at)),
+                1 => lines.insert(other, lines[at].clone()),
+                2 => lines.swap(at, other),
+                _ => lines[at].truncate(next(200)),
+            }
+        }
+        exercise_record(&lines.concat());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::{Path, PathBuf};

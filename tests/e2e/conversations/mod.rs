@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 
 mod editor;
 mod forks;
+mod gemini_family;
 mod summaries;
 
 use crate::real_agents::agents;
 use crate::real_claude::rig;
 use crate::support::{World, binary, finish};
 
-/// Claude Code or Codex.
+/// An agent that is spoken to.
 struct Spoken {
     agent: &'static str,
     world: World,
@@ -107,6 +108,7 @@ impl Spoken {
         let mut of_agent = all.filter(|body| body["tools"].is_array());
         let has_prompt = |body: &Value| {
             let messages = body["messages"].as_array().or(body["input"].as_array());
+            let messages = messages.or(body["contents"].as_array());
             let last = messages.and_then(|all| all.iter().rfind(|one| one["role"] == "user"));
             last.is_some_and(|last| last.to_string().contains(prompt))
         };

@@ -41,6 +41,7 @@ pub fn branch_conversation(engine: &Engine, branch: &BranchInfo) -> CliResult<Op
         .or_else(|| branch.root.clone());
     let made = Made {
         session: Some(session.native),
+        file: None,
         directory: directory.unwrap_or_else(|| engine.root().to_owned()),
         version: None,
     };

@@ -149,8 +149,13 @@ impl ConversationPlan {
 
     /// The command line that opens a session.
     pub(super) fn opening(&self, session: Option<String>) -> CommandLine {
+        let file = match &self.new.placement {
+            Placement::File { path, .. } if self.conversations.opens_copies() => Some(path.clone()),
+            _ => None,
+        };
         let made = Made {
             session,
+            file,
             directory: self.directory.clone(),
             version: self.new.version.clone(),
         };
@@ -168,8 +173,11 @@ impl ConversationPlan {
     /// Id of the session that is made, as far as it is known before.
     pub(super) fn known_session(&self) -> Option<String> {
         match &self.new.placement {
-            Placement::File { .. } => Some(self.session.clone()),
+            Placement::File { .. } if !self.conversations.opens_copies() => {
+                Some(self.session.clone())
+            }
             Placement::Fresh
+            | Placement::File { .. }
             | Placement::Import { .. }
             | Placement::Serve { .. }
             | Placement::Window { .. } => None,
@@ -250,6 +258,7 @@ pub fn old_session(engine: &Engine, operation: &str) -> CliResult<Option<Command
     let conversations = agent.and_then(|agent| agent.conversations());
     let old = Made {
         session: Some(session.native),
+        file: None,
         directory: engine.root().to_owned(),
         version: None,
     };
@@ -297,7 +306,7 @@ fn unused(
             && one.summary.as_deref() == wanted.summary
             // another branch has another conversation
             && wanted.how != ConversationHow::Fork
-            && one.native.is_some()
+            && (one.native.is_some() || one.place.is_some())
             && command.is_some_and(|command| command.cwd == directory)
             && record::is_as_written(one)
     });

@@ -61,7 +61,7 @@ impl ReadConversation {
         let record = record::read(name, conversations, &place)?;
         let prompts = conversations.turns(&record.bytes);
         let prompts = prompts.map_err(|why| refused(&why.into()))?;
-        let prompt = recorded(&prompts, &turn).map_err(|why| refused(&why))?;
+        let prompt = recorded(&prompts, &turn, earlier(engine, &turn)?).map_err(|why| refused(&why))?;
         Ok(ReadConversation {
             anchor: prompt.anchor.clone(),
             turn,
@@ -96,16 +96,43 @@ impl ReadConversation {
     }
 }
 
+/// The number of prompts with which the session of a turn began: one that was made has those of the session before it.
+fn earlier(engine: &Engine, turn: &ConversationTurn) -> CliResult<usize> {
+    let records = ConversationRecords::of(engine);
+    let made = records.made()?;
+    let mut session = turn.session.native.clone();
+    let mut count = 0;
+    for _ in 0..=made.len() {
+        let Some(one) = made
+            .iter()
+            .find(|one| one.native.as_ref() == Some(&session))
+        else {
+            break;
+        };
+        let (old, _) = records.turn_of(one)?;
+        let old = records.turn_at(old.node)?;
+        count += old.before;
+        session = old.session.native;
+    }
+    Ok(count)
+}
+
 /// The prompt of a turn in the record: by one of the agent's ids, or else by order and text.
 fn recorded<'p>(
     prompts: &'p [RecordedPrompt],
     turn: &ConversationTurn,
+    earlier: usize,
 ) -> Result<&'p RecordedPrompt, Refused> {
     let wanted = |native| WantedTurn {
         native,
         text: &turn.turn.prompt,
-        before: turn.before,
+        before: earlier + turn.before,
     };
+    // an id that is in no record finds nothing: those of Qwen Code's hooks are in none
+    let has_ids = prompts.iter().any(|prompt| prompt.anchor.native.is_some());
+    if !has_ids {
+        return find(prompts, &wanted(None));
+    }
     let mut last = None;
     for native in &turn.natives {
         match find(prompts, &wanted(Some(native))) {

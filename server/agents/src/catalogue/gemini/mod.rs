@@ -1,11 +1,13 @@
 //! Gemini CLI: its events, its answers, and its settings. A call has no id. A changed input is laid over the call's own.
 
 mod answers;
+mod conversation;
 mod events;
 mod hooks;
 mod spec;
 
 use crate::adapter::Agent;
+use crate::conversations::Conversations;
 use crate::spec::AgentSpec;
 use crate::trusted_folders;
 use std::path::Path;
@@ -27,6 +29,10 @@ impl Agent for Gemini {
     fn acp_tool<'a>(&self, call: &'a str, _: Option<&'a str>) -> Option<&'a str> {
         // `write_file__write_file_1795663457027_0`
         call.split_once("__").map(|(tool, _)| tool)
+    }
+
+    fn conversations(&self) -> Option<&'static dyn Conversations> {
+        Some(&conversation::GeminiConversations)
     }
 
     fn distrusts(&self, project: &Path) -> Option<String> {

@@ -2,11 +2,13 @@
 //! time it has `submitted_prompt`.
 
 mod answers;
+mod conversation;
 mod events;
 mod hooks;
 mod spec;
 
 use crate::adapter::Agent;
+use crate::conversations::Conversations;
 use crate::spec::AgentSpec;
 use crate::trusted_folders;
 use std::path::Path;
@@ -17,6 +19,10 @@ pub struct Qwen;
 impl Agent for Qwen {
     fn spec(&self) -> &'static AgentSpec {
         &spec::SPEC
+    }
+
+    fn conversations(&self) -> Option<&'static dyn Conversations> {
+        Some(&conversation::QwenConversations)
     }
 
     fn distrusts(&self, project: &Path) -> Option<String> {

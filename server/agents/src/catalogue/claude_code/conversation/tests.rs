@@ -442,6 +442,7 @@ fn places_of_records() {
 fn command_lines() {
     let line = |version: &str, prompt: &str| {
         let made = Made {
+            file: None,
             session: Some(SESSION.to_owned()),
             directory: PathBuf::from("/w"),
             version: Some(version.to_owned()),

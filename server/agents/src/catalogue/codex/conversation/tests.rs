@@ -228,6 +228,7 @@ fn messages_of_a_turn() {
 #[test]
 fn command_lines() {
     let made = Made {
+        file: None,
         session: Some("new".to_owned()),
         ..Made::default()
     };
