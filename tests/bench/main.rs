@@ -70,6 +70,10 @@ const SIZES: [(&str, usize); 4] = [
 ];
 
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of the command line"
+)]
 struct Options {
     trees: Vec<PathBuf>,
     sizes: Vec<(&'static str, usize)>,

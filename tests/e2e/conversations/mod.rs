@@ -88,10 +88,15 @@ impl Spoken {
 
     /// A command of sh for `say`: runs a command before the fifth turn, which is said where its conversation continues.
     fn before_the_last(&self, command: &str) -> String {
+        format!("[ $TURN = 5 ] || exit 0; {}", self.answering(command))
+    }
+
+    /// A command of sh that leaves its answer for the next turn.
+    fn answering(&self, command: &str) -> String {
         let path = format!("PATH={}:$PATH", self.agents.join("bin").display());
         let (program, answer) = (binary::path(), self.answer());
         format!(
-            "[ $TURN = 5 ] || exit 0; {path} '{}' {command} --json > '{}'",
+            "{path} '{}' {command} --json > '{}'",
             program.display(),
             answer.display()
         )

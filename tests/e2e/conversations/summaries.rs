@@ -7,7 +7,7 @@ use super::{Spoken, made_so_far, record, said};
 /// A command that sums up, and keeps the text that it was given.
 const SUMS_UP: &str = "[summarize]\ncommand = 'cat > \"$HOME/given\"; echo \"  SHORT  \"'\n";
 
-/// The model is told the kept part and the summary, in order.
+/// The model gets the kept part and the summary, in order.
 fn summarized(agent: &'static str, from: bool) {
     let Some(spoken) = Spoken::new("summarized", agent) else {
         return;
@@ -47,7 +47,7 @@ fn summarized(agent: &'static str, from: bool) {
     assert!(request[summary..].contains("SHORT"), "{request}");
     let place = request.find(kept[0]).expect("a prompt");
     assert_eq!(summary > place, from, "{request}");
-    // the files are those of the last turn, and the next one adds its line; the script of the model goes by the prompts in a request
+    // the files are those of the last turn, and the next one adds its line
     let main = world.read("main.txt");
     assert!(main.starts_with("start\n1\n2\n3\n4\n"), "{main}");
     assert_eq!(main.lines().count(), 6, "{main}");
@@ -78,7 +78,7 @@ fn s3_055_summary_up_to_a_turn_in_codex() {
 }
 
 /// A summary that fails, is empty, or is too long changes nothing. A dry run shows it, and makes nothing. The agent itself sums up
-/// where no command is set, and that is no turn.
+/// where no command is set, and that is not a turn.
 #[test]
 fn summaries_that_fail_change_nothing() {
     let Some((spoken, session)) = said("summaries_that_fail_change_nothing", "claude") else {

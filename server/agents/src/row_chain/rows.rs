@@ -20,6 +20,10 @@ pub enum RowKind {
 
 /// A row with a place in the chain.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a separate fact about a row"
+)]
 pub struct LinkedRow<'a> {
     /// The line in the record, without its end.
     pub range: Range<usize>,

@@ -8,8 +8,8 @@ use backstitch_core::{BranchInfo, ConversationRecords, Engine, LogFilter};
 use super::words::CommandText;
 use crate::terminal::error::CliResult;
 
-/// The command line of the newest conversation of a branch: the one that was created with it, until its first turn, or that of the
-/// newest turn. None: no agent worked there, or its conversations cannot be continued by a command line.
+/// The command line of the newest conversation of a branch. Until its first turn that is the one that was created with it, and then
+/// that of the newest turn. None: no agent worked there, or its conversations cannot be continued by a command line.
 pub fn branch_conversation(engine: &Engine, branch: &BranchInfo) -> CliResult<Option<CommandText>> {
     let made = ConversationRecords::of(engine).made()?;
     let unused = made

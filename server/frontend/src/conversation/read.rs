@@ -61,7 +61,8 @@ impl ReadConversation {
         let record = record::read(name, conversations, &place)?;
         let prompts = conversations.turns(&record.bytes);
         let prompts = prompts.map_err(|why| refused(&why.into()))?;
-        let prompt = recorded(&prompts, &turn, earlier(engine, &turn)?).map_err(|why| refused(&why))?;
+        let prompt =
+            recorded(&prompts, &turn, earlier(engine, &turn)?).map_err(|why| refused(&why))?;
         Ok(ReadConversation {
             anchor: prompt.anchor.clone(),
             turn,

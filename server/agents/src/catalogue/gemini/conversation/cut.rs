@@ -33,7 +33,7 @@ pub fn cut(journal: &Journal<'_>, request: &CutRequest<'_>) -> Result<NewConvers
     }
     let tells = prompts_told(journal, kept);
     let of_branch = branch.earlier + prompts_told(journal, &branch.messages).len();
-    let messages = kept
+    let mut messages = kept
         .iter()
         .rev()
         .filter_map(|number| journal.all[*number].read());
@@ -43,7 +43,7 @@ pub fn cut(journal: &Journal<'_>, request: &CutRequest<'_>) -> Result<NewConvers
         tells,
         basis: basis(journal, kept),
         version: None,
-        tokens: messages.filter_map(|message| message.tokens?.total).next(),
+        tokens: messages.find_map(|message| message.tokens?.total),
     };
     let has_answers = kept.iter().any(|number| {
         let message = journal.all[*number].read();

@@ -87,7 +87,7 @@ fn a_cut_tells_what_was_before() {
     }
 }
 
-/// The record has no ids of turns: order and text find one, never one of them alone (U-12).
+/// The record has no ids of turns: order and text find one, never one of them alone.
 #[test]
 fn order_and_text_find_a_turn() {
     let all = turns(&record("plain"));
