@@ -20,7 +20,7 @@ const PLACEHOLDERS: [(&str, &str); 5] = [
 ];
 
 /// Parts of lines that no world here can carry out, with their exit status and the reason.
-const REFUSED: [(&str, i32, &str); 12] = [
+const REFUSED: [(&str, i32, &str); 13] = [
     ("backstitch job rm ci-build-3", 3, "it names a run"),
     (
         "backstitch job debug ci.yml -j build",
@@ -43,6 +43,11 @@ const REFUSED: [(&str, i32, &str); 12] = [
         " --scope conversation",
         1,
         "it needs the record of a real agent",
+    ),
+    (
+        "backstitch summarize t4 --from --edit",
+        2,
+        "its editor needs a terminal",
     ),
     ("backstitch conversation t4", 3, "no conversation was made"),
     (
